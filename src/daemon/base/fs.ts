@@ -1,0 +1,32 @@
+import type { BigIntStats } from "node:fs";
+
+/**
+ * The file system, as the rooms see it: the calls of node:fs that gin uses and no others, so that tests can fail the
+ * n-th one, count them, or stop at them. Paths are byte-safe where a Buffer is accepted.
+ * Short calls are synchronous (2 µs each; a hop through the thread pool costs more); the ones that wait for a disk are not.
+ */
+export interface Fs {
+  openSync(path: string | Buffer, flags: number, mode?: number): number;
+  closeSync(fd: number): void;
+  fstatSync(fd: number): BigIntStats;
+  lstatSync(path: string | Buffer): BigIntStats;
+  readSync(fd: number, into: Uint8Array, offset: number, length: number, position: number | null): number;
+  writeSync(fd: number, from: Uint8Array, offset: number, length: number, position: number | null): number;
+  fchmodSync(fd: number, mode: number): void;
+  ftruncateSync(fd: number, length: number): void;
+  readdirSync(path: string | Buffer): Buffer[];
+  readlinkSync(path: string | Buffer): Buffer;
+  symlinkSync(target: string | Buffer, path: string | Buffer): void;
+  linkSync(from: string | Buffer, to: string | Buffer): void;
+  renameSync(from: string | Buffer, to: string | Buffer): void;
+  unlinkSync(path: string | Buffer): void;
+  mkdirSync(path: string | Buffer, mode: number): void;
+  rmdirSync(path: string | Buffer): void;
+  /** Asynchronous because they wait for the disk. */
+  read(fd: number, into: Uint8Array, offset: number, length: number, position: number | null): Promise<number>;
+  fsync(fd: number): Promise<void>;
+  fdatasync(fd: number): Promise<void>;
+  /** For the store thread, which may block. */
+  fsyncSync(fd: number): void;
+  fdatasyncSync(fd: number): void;
+}

@@ -1,0 +1,31 @@
+/** What one side of a path merge holds: content and mode, or null where the path is absent. */
+export type Side = { readonly kind: "file" | "symlink"; readonly bytes: Uint8Array; readonly executable: boolean } | null;
+
+/** A conflict between two sides, in lines of each (1-based, inclusive ends; an empty range has end = start - 1). */
+export interface ConflictHunk {
+  readonly baseStart: number;
+  readonly baseEnd: number;
+  readonly oursStart: number;
+  readonly oursEnd: number;
+  readonly theirsStart: number;
+  readonly theirsEnd: number;
+  /** The lines themselves, bounded by the caller. Data. */
+  readonly base: string;
+  readonly ours: string;
+  readonly theirs: string;
+}
+
+/** Why a merge is not clean. */
+export type ConflictKind = "content" | "delete_modify" | "mode" | "binary" | "kind" | "base_unavailable" | "too_large";
+
+/** Outcome of a three-way merge of one path. */
+export type MergeResult =
+  | { readonly clean: true; readonly merged: Side }
+  | { readonly clean: false; readonly conflict: ConflictKind; readonly hunks: readonly ConflictHunk[] };
+
+/** Three-way merge. The verdict and bytes are the same on every machine. */
+export interface Merger {
+  /** `base` is undefined where its bytes are not kept: a conflict base_unavailable, unless ours equals theirs. `ours` is what the caller wants, `theirs` what is there. Large inputs run in a worker under a time limit; `signal` stops it. */
+  mergePath(base: Side | undefined, ours: Side, theirs: Side, signal?: AbortSignal): Promise<MergeResult>;
+  close(): Promise<void>;
+}

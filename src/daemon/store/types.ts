@@ -1,0 +1,341 @@
+import type { FailPoint } from "../base/index.ts";
+
+/** SHA-256 as 64 lower-case hex digits. In SQLite it is a 32-byte blob. */
+export type Hash = string;
+
+/** What a path holds in a checkpoint. Directories are not recorded. */
+export interface Content {
+  readonly kind: "file" | "symlink";
+  /** Of the raw bytes; of the target's bytes for a symlink. */
+  readonly sha256: Hash;
+  /** Bytes. */
+  readonly size: number;
+  /** Always false for a symlink. */
+  readonly executable: boolean;
+}
+
+/** A path's content, or null where the path is absent. */
+export type PathState = Content | null;
+
+/** Names of causes as the store keeps them. */
+export type CauseName = "import" | "save" | "tool" | "shell" | "external" | "undo" | "redo" | "advance" | "merge";
+
+/** How one checkpoint changed one path, against its first parent. */
+export interface PathChange {
+  readonly path: string;
+  readonly before: PathState;
+  readonly after: PathState;
+  readonly renamedFrom?: string;
+}
+
+/** A row of the log. Ids are minted by the room that makes the checkpoint. */
+export interface Checkpoint {
+  readonly id: string;
+  /** Row id of its workspace. */
+  readonly workspace: number;
+  /** First parent first; none for a workspace's first checkpoint. */
+  readonly parents: readonly string[];
+  /** Head's counter once this is the head. */
+  readonly generation: number;
+  readonly cause: CauseName;
+  /** "" when unknown. */
+  readonly principal: string;
+  /** "" when no request made it. */
+  readonly requestId: string;
+  readonly message: string;
+  /** Wall milliseconds since 1970: for people, never for order. */
+  readonly timeMs: number;
+  /** Root of its tree. */
+  readonly tree: Hash;
+}
+
+/** A checkpoint and what it touched. */
+export interface NewCheckpoint extends Checkpoint {
+  readonly paths: readonly PathChange[];
+}
+
+/** Bytes to keep under their hash. Known hashes are left alone. */
+export interface NewObject {
+  readonly sha256: Hash;
+  readonly bytes: Uint8Array;
+}
+
+/** A tree node to keep. Known hashes are left alone. */
+export interface TreeNode {
+  readonly hash: Hash;
+  readonly data: Uint8Array;
+}
+
+/** One path of a save as recovery needs it: the path, and what must be there when it is done. */
+export interface JournalStep {
+  readonly path: string;
+  readonly before: PathState;
+  readonly after: PathState;
+  /** Permission bits the file must have when it is (re)written, e.g. 0o644. */
+  readonly mode: number;
+}
+
+/** A request's outcome, written in the transaction of its effect. */
+export interface RequestRow {
+  /** Row id of the workspace, or 0 for the host. */
+  readonly scope: number;
+  /** Full principal. */
+  readonly principal: string;
+  readonly id: string;
+  /** RPC name, e.g. "Save". */
+  readonly operation: string;
+  /** SHA-256 over operation and arguments (docs/api.md: request ids). */
+  readonly digest: Hash;
+  readonly outcome: "committed" | "rejected";
+  /** Binary protobuf: the response message, or an ErrorDetail. */
+  readonly answer: Uint8Array;
+  readonly timeMs: number;
+}
+
+/** The fence a save was judged under; the commit's statement checks that it is still the current one. */
+export interface FenceCheck {
+  readonly leaseId: string;
+  readonly leaseEpoch: number;
+}
+
+/** One save of a batch, as a value: everything its savepoint writes. */
+export interface SaveCommit {
+  readonly workspace: number;
+  /** Both must still be the workspace's, or nothing is written. */
+  readonly generation: number;
+  readonly epoch: number;
+  readonly fence?: FenceCheck;
+  /** In order; each one's first parent is the one before it, the first one's is the head. Empty for a save that changes nothing. */
+  readonly checkpoints: readonly NewCheckpoint[];
+  readonly objects: readonly NewObject[];
+  readonly nodes: readonly TreeNode[];
+  /** Empty when nothing is to be applied: the save is then durable at once. */
+  readonly journal: readonly JournalStep[];
+  readonly request?: RequestRow;
+}
+
+/** What became of one save of a batch. After the first that is not "committed" the rest of its batch is "skipped". */
+export type CommitResult = "committed" | "stale" | "fence" | "request_exists" | "skipped";
+
+/** A save whose files are not known to be on disk for good. */
+export interface OpenSave {
+  /** Its last checkpoint's id. */
+  readonly id: string;
+  readonly workspace: number;
+  readonly generation: number;
+  readonly state: "committed" | "applied";
+  /** Boot id of the machine when it was applied or committed. */
+  readonly boot: string;
+  readonly steps: readonly JournalStep[];
+}
+
+/** A workspace's row. */
+export interface WorkspaceRow {
+  readonly rowid: number;
+  /** "ws_…". */
+  readonly id: string;
+  readonly name: string;
+  /** "rp_…". */
+  readonly repository: string;
+  readonly repositoryName: string;
+  readonly root: string;
+  /** Of the root directory, decimal. */
+  readonly device: string;
+  readonly inode: string;
+  readonly incarnation: string;
+  readonly generation: number;
+  readonly epoch: number;
+  /** Head checkpoint, "" before the first. */
+  readonly head: string;
+  /** Root of the head's tree. */
+  readonly tree: Hash;
+  /** Base checkpoint, "" before the first. */
+  readonly base: string;
+  readonly status: "active" | "closed";
+  readonly leaseEpoch: number;
+}
+
+/** A lease's row. Times are not kept: after a restart an unreleased lease has its whole ttl anew. */
+export interface LeaseRow {
+  readonly id: string;
+  readonly workspace: number;
+  readonly holder: string;
+  readonly intent: string;
+  /** Canonical prefixes; empty is the whole workspace. */
+  readonly paths: readonly string[];
+  readonly epoch: number;
+  readonly ttlMs: number;
+  /** "ended" covers released, expired, broken. */
+  readonly state: "held" | "ended";
+}
+
+/** A token's row. The secret itself is nowhere. */
+export interface TokenRow {
+  /** "tk_…", public. */
+  readonly id: string;
+  readonly secretSha256: Hash;
+  readonly principal: string;
+  readonly scopes: readonly string[];
+  /** Workspace ids; empty is all. */
+  readonly workspaces: readonly string[];
+  /** Path prefixes; empty is all. */
+  readonly paths: readonly string[];
+  readonly createdMs: number;
+  readonly expiresMs: number;
+  /** 0 when it never was; minute grain. */
+  readonly lastUsedMs: number;
+  /** 0 when it is not. */
+  readonly revokedMs: number;
+  readonly createdBy: string;
+}
+
+/** A long list kept for 24 hours. */
+export interface DetailRow {
+  /** "dt_…". */
+  readonly id: string;
+  readonly workspace: number;
+  readonly principal: string;
+  readonly kind: string;
+  readonly body: Uint8Array;
+  readonly timeMs: number;
+}
+
+/**
+ * Every transaction as a value, with what it gives back. `durable` ones answer after their fsync; the others survive
+ * the daemon's death but perhaps not the machine's.
+ */
+export interface Commands {
+  /** durable. One transaction, a savepoint each. */
+  commit: { in: { readonly saves: readonly SaveCommit[]; readonly boot: string }; out: CommitResult[] };
+  /** not durable. */
+  applied: { in: { readonly saves: readonly string[] }; out: null };
+  /** not durable: forgetting it only means the files are looked at once more. */
+  durable: { in: { readonly saves: readonly string[] }; out: null };
+  /** not durable. A refusal; never replaces a committed row. */
+  refusal: { in: RequestRow; out: null };
+  /** not durable. Objects only: what ReadPath served. */
+  objects: { in: { readonly objects: readonly NewObject[] }; out: null };
+  /** durable. Epoch + 1 for each workspace; `renew` mints new incarnations and a new lease incarnation. */
+  takeover: { in: { readonly machine: string; readonly hostIdentity: string; readonly incarnations: readonly string[]; readonly leaseIncarnation: string }; out: { readonly renewed: boolean } };
+  /** durable. Makes the workspace, and its repository when it is new. */
+  "workspace.create": { in: { readonly row: Omit<WorkspaceRow, "rowid" | "generation" | "epoch" | "head" | "base" | "leaseEpoch" | "status">; readonly request?: RequestRow }; out: { readonly rowid: number } };
+  /** durable. */
+  "workspace.status": { in: { readonly rowid: number; readonly status: "active" | "closed"; readonly device?: string; readonly inode?: string; readonly request?: RequestRow }; out: null };
+  /** durable. Gives up its rows; objects go with gc. */
+  "workspace.remove": { in: { readonly rowid: number; readonly request?: RequestRow }; out: null };
+  /** durable. Refuses (false) when lease_epoch is not the next one. */
+  "lease.grant": { in: { readonly lease: LeaseRow; readonly request?: RequestRow }; out: boolean };
+  /** not durable for expiry and release; durable when a request is given (break). */
+  "lease.end": { in: { readonly ids: readonly string[]; readonly request?: RequestRow }; out: null };
+  /** durable. */
+  "token.create": { in: { readonly token: TokenRow; readonly request?: RequestRow }; out: null };
+  /** durable. */
+  "token.revoke": { in: { readonly id: string; readonly revokedMs: number; readonly request?: RequestRow }; out: null };
+  /** not durable. */
+  "token.used": { in: { readonly id: string; readonly lastUsedMs: number }; out: null };
+  /** not durable. */
+  detail: { in: DetailRow; out: null };
+  /** durable. Records a committed host request whose effect was elsewhere (backup, shutdown). */
+  request: { in: RequestRow; out: null };
+  /** Online copy by SQLite's own API, with the side store beside it; gives its bytes. */
+  backup: { in: { readonly directory: string }; out: { readonly bytes: number } };
+  /** Background care: WAL checkpoint, rows past their time. `nowMs` is wall time. */
+  upkeep: { in: { readonly nowMs: number }; out: null };
+}
+
+/** Which checkpoints, newest first. */
+export interface CheckpointQuery {
+  readonly workspace: number;
+  /** The path itself or anything below it. */
+  readonly path?: string;
+  readonly principal?: string;
+  readonly cause?: CauseName;
+  /** Only older ones than this generation. */
+  readonly beforeGeneration?: number;
+  readonly limit: number;
+}
+
+/** Short reads, on the caller's thread, through a read-only connection: each sees every transaction already answered. */
+export interface StoreReader {
+  workspaces(): WorkspaceRow[];
+  workspace(rowid: number): WorkspaceRow | undefined;
+  hasObject(sha256: Hash): boolean;
+  /** The bytes, verified against their hash; undefined when they are not kept. Throws STORE_CORRUPT on a mismatch. */
+  object(sha256: Hash): Uint8Array | undefined;
+  treeNode(hash: Hash): Uint8Array | undefined;
+  checkpoint(id: string): Checkpoint | undefined;
+  checkpointAt(workspace: number, generation: number): Checkpoint | undefined;
+  /** What it touched, by path order, from `offset`. */
+  touched(checkpoint: string, offset: number, limit: number): { readonly paths: PathChange[]; readonly count: number };
+  checkpoints(query: CheckpointQuery): Checkpoint[];
+  /** The newest checkpoint of the workspace that touched exactly this path. */
+  lastTouch(workspace: number, path: string): Checkpoint | undefined;
+  request(scope: number, principal: string, id: string): RequestRow | undefined;
+  openSaves(workspace: number): OpenSave[];
+  leases(workspace: number): LeaseRow[];
+  lease(id: string): LeaseRow | undefined;
+  tokens(): TokenRow[];
+  token(id: string): TokenRow | undefined;
+  detail(id: string): DetailRow | undefined;
+  facts(): StoreFacts;
+}
+
+/** What the store knows of itself. */
+export interface StoreFacts {
+  /** Random id of this store; tokens name it as their audience. */
+  readonly storeId: string;
+  /** 32 bytes: key of cursors. */
+  readonly cursorKey: Uint8Array;
+  readonly leaseIncarnation: string;
+  /** Since when request outcomes are complete, wall ms. */
+  readonly requestsKeptSinceMs: number;
+  /** When the store was made, wall ms. */
+  readonly createdMs: number;
+  /** Live pages plus side store. */
+  readonly bytes: number;
+  readonly schemaVersion: number;
+}
+
+/** The store: point reads here, transactions in its thread. */
+export interface Store {
+  readonly read: StoreReader;
+  readonly trees: Trees;
+  /** Sends one transaction; rejects with a GinError (DISK_FULL, STORE_READ_ONLY, STORE_CORRUPT, IO_FAILED, INTERNAL). */
+  write<K extends keyof Commands>(command: K, value: Commands[K]["in"]): Promise<Commands[K]["out"]>;
+  /** Finishes what was sent, checkpoints the WAL, closes. */
+  close(): Promise<void>;
+}
+
+/** An entry of a directory in a tree. */
+export interface TreeEntry {
+  readonly name: string;
+  /** null for a directory. */
+  readonly content: Content | null;
+}
+
+/**
+ * Merkle trees: a node a directory, split by name hash into nodes of at most 128 entries, so that the same set of paths
+ * always has the same root whatever the order of changes. Empty directories vanish.
+ */
+export interface Trees {
+  /** Root of the tree without paths. */
+  readonly empty: Hash;
+  /** The path's content; null when absent (also when it is a directory). */
+  get(root: Hash, path: string): PathState;
+  /** Entries in byte order of their names; undefined when no directory is there. "" is the root. */
+  list(root: Hash, directory: string): TreeEntry[] | undefined;
+  /** A changed tree and the nodes it needs that `root` did not. `pending` are nodes of trees not yet in the store. */
+  change(root: Hash, changes: readonly { readonly path: string; readonly after: PathState }[], pending?: ReadonlyMap<Hash, Uint8Array>): { readonly root: Hash; readonly nodes: TreeNode[] };
+  /** All paths below a prefix ("" is all), in byte order. */
+  walk(root: Hash, prefix: string): Generator<{ readonly path: string; readonly content: Content }>;
+}
+
+/** How to open a store. */
+export interface StoreOptions {
+  /** The data directory; made when absent (0700). */
+  readonly directory: string;
+  /** Fail point for the store thread: "exit" ends the process there with SIGKILL, "throw" throws there once. Tests only. */
+  readonly failAt?: { readonly point: FailPoint; readonly how: "exit" | "throw"; readonly nth: number };
+  /** Milliseconds put into each fsync, for bench save-many. */
+  readonly slowSyncMs?: number;
+}

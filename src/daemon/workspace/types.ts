@@ -1,0 +1,119 @@
+import type { GinError } from "../base/index.ts";
+import type { Content, FenceCheck, Hash, PathState, RequestRow } from "../store/index.ts";
+import type { FileStat } from "./files/index.ts";
+
+/** State of a workspace, as every answer carries it. */
+export interface State {
+  readonly incarnation: string;
+  readonly generation: number;
+  readonly epoch: number;
+  readonly head: string;
+}
+
+/** One edit, checked for form by the api: exactly one change, or rename with content, or executable alone. */
+export interface EditInput {
+  readonly path: string;
+  /** A hash, "absent", or undefined when not given. */
+  readonly expect?: Hash | "absent";
+  readonly content?: Uint8Array;
+  /** Target of a symlink. */
+  readonly link?: string;
+  readonly delete?: boolean;
+  readonly renameTo?: string;
+  readonly executable?: boolean;
+}
+
+/** A save as the api hands it over. */
+export interface SaveInput {
+  readonly principal: string;
+  readonly requestId: string;
+  readonly incarnation?: string;
+  readonly generation?: number;
+  readonly epoch?: number;
+  readonly fence?: { readonly leaseIncarnation: string; readonly leaseEpoch: number };
+  /** Whether this principal must hold a lease. */
+  readonly leaseRequired: boolean;
+  readonly edits: readonly EditInput[];
+  readonly onConflict: "refuse" | "merge";
+  readonly message: string;
+  readonly dryRun: boolean;
+  readonly cause: "save" | "tool";
+  /** Throws when this caller may not touch a canonical path (token prefixes, policy); called after the walk, both for the path asked for and the one it resolves to. */
+  readonly authorise: (path: string, action: "save" | "delete") => void;
+  /** Builds the request's outcome row from the outcome; undefined for a dry run. */
+  readonly remember?: (outcome: SaveOutcome) => RequestRow;
+  readonly signal?: AbortSignal;
+}
+
+/** What a save did. */
+export interface SaveOutcome {
+  readonly state: State;
+  readonly checkpoint: string;
+  readonly paths: readonly SavedPath[];
+  readonly noChange: boolean;
+  readonly dryRun: boolean;
+  readonly applyPending: boolean;
+  readonly rescued: readonly { readonly path: string; readonly sha256: Hash; readonly checkpoint: string }[];
+}
+
+export interface SavedPath {
+  readonly path: string;
+  /** null when deleted. */
+  readonly content: PathState;
+  readonly merged: boolean;
+  readonly noChange: boolean;
+}
+
+/** A path read at head: text, hash and state agree. */
+export type HeadRead =
+  | { readonly kind: "file"; readonly path: string; readonly content: Content; readonly bytes: Uint8Array; readonly state: State; readonly checkpoint: string }
+  /** Over the whole-read limit: read in pieces; the hash was computed from the same handle. */
+  | { readonly kind: "large"; readonly path: string; readonly content: Content; readonly read: (offset: number, length: number) => Promise<Uint8Array>; readonly close: () => void; readonly state: State; readonly checkpoint: string }
+  | { readonly kind: "directory"; readonly path: string; readonly entries: readonly ListedEntry[]; readonly state: State }
+  | { readonly kind: "symlink"; readonly path: string; readonly target: string; readonly state: State };
+
+export interface ListedEntry {
+  readonly name: string;
+  readonly kind: FileStat["kind"];
+  readonly size: number;
+  readonly executable: boolean;
+  /** As recorded at head; undefined when it is not. */
+  readonly sha256?: Hash;
+  readonly sensitive: boolean;
+}
+
+/** An attached workspace: the actor that owns its directory. */
+export interface Workspace {
+  readonly rowid: number;
+  readonly id: string;
+  readonly root: string;
+  state(): State;
+  /** "stopped" after an fsync error: nothing is written any more until the daemon restarts. */
+  status(): { readonly status: "active" | "missing" | "stopped"; readonly note: string };
+  /** Root of the head's tree. */
+  tree(): Hash;
+  save(input: SaveInput): Promise<SaveOutcome>;
+  /**
+   * Reads a path on disk; a recorded path whose bytes differ is absorbed first, an unrecorded file is recorded (import).
+   * `authorise` sees the canonical path before a byte is read.
+   */
+  readHead(path: string, options: { readonly authorise: (path: string) => void; readonly content: boolean; readonly signal?: AbortSignal }): Promise<HeadRead>;
+  /** Syntax, protected names and walk only: the canonical path. */
+  canonical(path: string): string;
+  /** Saves committed but not yet on disk. */
+  applyPending(): number;
+  /** Saves waiting for their turn. */
+  queued(): number;
+  /** Called after each change of head, in order. */
+  onChange(listener: (state: State) => void): () => void;
+  /** Lets running saves finish, makes everything durable, lets go of the directory. */
+  close(): Promise<void>;
+}
+
+/** What the engine asks of the lease room. */
+export interface LeaseJudge {
+  judge(workspace: number, principal: string, paths: readonly string[], fence: { readonly leaseIncarnation: string; readonly leaseEpoch: number } | undefined, required: boolean): FenceCheck | undefined;
+}
+
+/** Thrown inside the engine when a save must be refused. */
+export type Refusal = GinError;
