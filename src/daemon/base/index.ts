@@ -1,17 +1,18 @@
 // The door of base: words every room shares. Imports nothing of gin.
-export { errnoOf, GinError, toGinError, type ErrorMore, type Json } from "./error.ts";
+
+export { type Caller, SCOPES, type Scope } from "./caller.ts";
+export { type ErrorMore, errnoOf, GinError, type Json, toGinError } from "./error.ts";
+export type * from "./fs.ts";
+export { nodeFs } from "./node-fs.ts";
 export {
-  FAIL_POINTS,
-  noFailPoints,
   type Clock,
+  FAIL_POINTS,
   type FailPoint,
   type FailPoints,
   type IdPrefix,
   type Log,
+  noFailPoints,
   type Random,
 } from "./ports.ts";
 export { isReason, REASONS, type Reason, type ReasonInfo } from "./reasons.ts";
 export { idFrom, systemClock, systemRandom } from "./system.ts";
-export type * from "./fs.ts";
-export { nodeFs } from "./node-fs.ts";
-export { SCOPES, type Caller, type Scope } from "./caller.ts";

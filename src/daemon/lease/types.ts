@@ -54,7 +54,13 @@ export interface Leases {
    * paths must lie in the lease's scope. Renews the lease. Gives what the commit must re-check, or undefined without a fence.
    * `required`: whether this principal needs a lease.
    */
-  judge(workspace: number, principal: string, paths: readonly string[], fence: Fence | undefined, required: boolean): { readonly leaseId: string; readonly leaseEpoch: number } | undefined;
+  judge(
+    workspace: number,
+    principal: string,
+    paths: readonly string[],
+    fence: Fence | undefined,
+    required: boolean,
+  ): { readonly leaseId: string; readonly leaseEpoch: number } | undefined;
   /** Drops the workspace's leases and waiters (closed or removed). */
   unload(workspace: number): void;
   /** Called at grant, end. */

@@ -216,11 +216,34 @@ export interface Commands {
   /** not durable. Objects only: what ReadPath served. */
   objects: { in: { readonly objects: readonly NewObject[] }; out: null };
   /** durable. Epoch + 1 for each workspace; `renew` mints new incarnations and a new lease incarnation. */
-  takeover: { in: { readonly machine: string; readonly hostIdentity: string; readonly incarnations: readonly string[]; readonly leaseIncarnation: string }; out: { readonly renewed: boolean } };
+  takeover: {
+    in: {
+      readonly machine: string;
+      readonly hostIdentity: string;
+      readonly incarnations: readonly string[];
+      readonly leaseIncarnation: string;
+    };
+    out: { readonly renewed: boolean };
+  };
   /** durable. Makes the workspace, and its repository when it is new. */
-  "workspace.create": { in: { readonly row: Omit<WorkspaceRow, "rowid" | "generation" | "epoch" | "head" | "base" | "leaseEpoch" | "status">; readonly request?: RequestRow }; out: { readonly rowid: number } };
+  "workspace.create": {
+    in: {
+      readonly row: Omit<WorkspaceRow, "rowid" | "generation" | "epoch" | "head" | "base" | "leaseEpoch" | "status">;
+      readonly request?: RequestRow;
+    };
+    out: { readonly rowid: number };
+  };
   /** durable. */
-  "workspace.status": { in: { readonly rowid: number; readonly status: "active" | "closed"; readonly device?: string; readonly inode?: string; readonly request?: RequestRow }; out: null };
+  "workspace.status": {
+    in: {
+      readonly rowid: number;
+      readonly status: "active" | "closed";
+      readonly device?: string;
+      readonly inode?: string;
+      readonly request?: RequestRow;
+    };
+    out: null;
+  };
   /** durable. Gives up its rows; objects go with gc. */
   "workspace.remove": { in: { readonly rowid: number; readonly request?: RequestRow }; out: null };
   /** durable. Refuses (false) when lease_epoch is not the next one. */
@@ -325,7 +348,11 @@ export interface Trees {
   /** Entries in byte order of their names; undefined when no directory is there. "" is the root. */
   list(root: Hash, directory: string): TreeEntry[] | undefined;
   /** A changed tree and the nodes it needs that `root` did not. `pending` are nodes of trees not yet in the store. */
-  change(root: Hash, changes: readonly { readonly path: string; readonly after: PathState }[], pending?: ReadonlyMap<Hash, Uint8Array>): { readonly root: Hash; readonly nodes: TreeNode[] };
+  change(
+    root: Hash,
+    changes: readonly { readonly path: string; readonly after: PathState }[],
+    pending?: ReadonlyMap<Hash, Uint8Array>,
+  ): { readonly root: Hash; readonly nodes: TreeNode[] };
   /** All paths below a prefix ("" is all), in byte order. */
   walk(root: Hash, prefix: string): Generator<{ readonly path: string; readonly content: Content }>;
 }

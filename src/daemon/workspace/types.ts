@@ -66,9 +66,24 @@ export interface SavedPath {
 
 /** A path read at head: text, hash and state agree. */
 export type HeadRead =
-  | { readonly kind: "file"; readonly path: string; readonly content: Content; readonly bytes: Uint8Array; readonly state: State; readonly checkpoint: string }
+  | {
+      readonly kind: "file";
+      readonly path: string;
+      readonly content: Content;
+      readonly bytes: Uint8Array;
+      readonly state: State;
+      readonly checkpoint: string;
+    }
   /** Over the whole-read limit: read in pieces; the hash was computed from the same handle. */
-  | { readonly kind: "large"; readonly path: string; readonly content: Content; readonly read: (offset: number, length: number) => Promise<Uint8Array>; readonly close: () => void; readonly state: State; readonly checkpoint: string }
+  | {
+      readonly kind: "large";
+      readonly path: string;
+      readonly content: Content;
+      readonly read: (offset: number, length: number) => Promise<Uint8Array>;
+      readonly close: () => void;
+      readonly state: State;
+      readonly checkpoint: string;
+    }
   | { readonly kind: "directory"; readonly path: string; readonly entries: readonly ListedEntry[]; readonly state: State }
   | { readonly kind: "symlink"; readonly path: string; readonly target: string; readonly state: State };
 
@@ -97,7 +112,10 @@ export interface Workspace {
    * Reads a path on disk; a recorded path whose bytes differ is absorbed first, an unrecorded file is recorded (import).
    * `authorise` sees the canonical path before a byte is read.
    */
-  readHead(path: string, options: { readonly authorise: (path: string) => void; readonly content: boolean; readonly signal?: AbortSignal }): Promise<HeadRead>;
+  readHead(
+    path: string,
+    options: { readonly authorise: (path: string) => void; readonly content: boolean; readonly signal?: AbortSignal },
+  ): Promise<HeadRead>;
   /** Syntax, protected names and walk only: the canonical path. */
   canonical(path: string): string;
   /** Saves committed but not yet on disk. */
@@ -112,7 +130,13 @@ export interface Workspace {
 
 /** What the engine asks of the lease room. */
 export interface LeaseJudge {
-  judge(workspace: number, principal: string, paths: readonly string[], fence: { readonly leaseIncarnation: string; readonly leaseEpoch: number } | undefined, required: boolean): FenceCheck | undefined;
+  judge(
+    workspace: number,
+    principal: string,
+    paths: readonly string[],
+    fence: { readonly leaseIncarnation: string; readonly leaseEpoch: number } | undefined,
+    required: boolean,
+  ): FenceCheck | undefined;
 }
 
 /** Thrown inside the engine when a save must be refused. */
