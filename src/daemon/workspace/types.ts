@@ -141,3 +141,32 @@ export interface LeaseJudge {
 
 /** Thrown inside the engine when a save must be refused. */
 export type Refusal = GinError;
+
+/** One side of a three-way merge of a path: what is there, or null where nothing is. */
+export type MergeSide = { readonly kind: "file" | "symlink"; readonly bytes: Uint8Array; readonly executable: boolean } | null;
+
+/** What the engine asks of the history room: the three-way merge of one path (`ours` is what the caller wants). */
+export interface PathMerger {
+  mergePath(
+    base: MergeSide | undefined,
+    ours: MergeSide,
+    theirs: MergeSide,
+    signal?: AbortSignal,
+  ): Promise<
+    | { readonly clean: true; readonly merged: MergeSide }
+    | { readonly clean: false; readonly conflict: string; readonly hunks: readonly MergeHunk[] }
+  >;
+}
+
+/** A conflict in lines of the three sides; the text is data. */
+export interface MergeHunk {
+  readonly baseStart: number;
+  readonly baseEnd: number;
+  readonly oursStart: number;
+  readonly oursEnd: number;
+  readonly theirsStart: number;
+  readonly theirsEnd: number;
+  readonly base: string;
+  readonly ours: string;
+  readonly theirs: string;
+}
