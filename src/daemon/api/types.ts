@@ -1,0 +1,130 @@
+import type { ConnectRouter, ConnectRouterOptions, ContextValues } from "@connectrpc/connect";
+import type { Caller, Clock, Log, Random, Scope } from "../base/index.ts";
+import type { Leases } from "../lease/index.ts";
+import type { RequestRow, Store, TokenRow } from "../store/index.ts";
+import type { Workspace } from "../workspace/index.ts";
+
+/** A workspace as the host holds it: its names, and its actor while it is open. */
+export interface Hosted {
+  readonly rowid: number;
+  /** "ws_…". */
+  readonly id: string;
+  readonly name: string;
+  /** "rp_…". */
+  readonly repository: string;
+  readonly repositoryName: string;
+  /** Absolute path of its directory; shown to the owner only. */
+  readonly root: string;
+  /** undefined while it is closed. */
+  readonly workspace: Workspace | undefined;
+}
+
+/** What only the owner asks to open. */
+export interface OpenInput {
+  /** Absolute path of the directory. */
+  readonly root: string;
+  /** Name for a new workspace; undefined takes the directory's. */
+  readonly name: string | undefined;
+  /** Id or name of the repository it joins; undefined makes a new one. */
+  readonly repository: string | undefined;
+  /** Builds the request's outcome row; to be written in the transaction that opens it. */
+  readonly remember: (opened: { readonly hosted: Hosted; readonly created: boolean }) => RequestRow;
+}
+
+/** Facts of the running daemon for Status. */
+export interface HostFacts {
+  readonly pid: number;
+  readonly uptimeMs: number;
+  /** Absolute path of the host directory. */
+  readonly host: string;
+  /** Absolute path of the data directory. */
+  readonly data: string;
+  /** Absolute path of the socket. */
+  readonly socket: string;
+  /** "" when no TCP port is open. */
+  readonly endpoint: string;
+  readonly residentBytes: number;
+  readonly connections: number;
+  readonly mode: "foreground" | "on_demand";
+  readonly node: string;
+  readonly sqlite: string;
+  readonly draining: boolean;
+}
+
+/** Something this host can or cannot do, for Capabilities. */
+export interface FeatureFact {
+  /** Snake case, e.g. "path_confinement". */
+  readonly name: string;
+  /** Short value, e.g. "handle-walk", "disabled". */
+  readonly value: string;
+  /** A sentence for a person; why, when it is disabled. */
+  readonly note: string;
+}
+
+/** What the api asks of the host. `main.ts` implements it; rooms below never see it. */
+export interface HostControl {
+  /** Every workspace of the host, from memory: called for each request. */
+  workspaces(): readonly Hosted[];
+  /** Opens a directory, or gives the workspace that has it open. Rejects with ROOT_OWNED, ROOT_OVERLAPS, PATH_INVALID, NOT_A_DIRECTORY. */
+  open(input: OpenInput): Promise<{ readonly hosted: Hosted; readonly created: boolean }>;
+  /** Lets running saves finish and lets go of the directory; history stays. */
+  close(hosted: Hosted, remember: (closed: Hosted) => RequestRow): Promise<Hosted>;
+  /** Closes it and gives up its history; the directory stays as it is. */
+  remove(hosted: Hosted, remember: (removed: Hosted) => RequestRow): Promise<Hosted>;
+  facts(): HostFacts;
+  /** What is really in force on this machine: confinement, durability, exchange, watcher … */
+  features(): readonly FeatureFact[];
+  /** Online copy of the store into a directory that does not exist yet; gives its bytes. */
+  backup(directory: string): Promise<{ readonly bytes: number }>;
+  /** Starts the drain after the running answers had a turn to leave; returns at once. */
+  shutdown(drainMs: number): void;
+}
+
+/** What CreateToken asks for, already checked. */
+export interface NewToken {
+  readonly principal: string;
+  readonly scopes: readonly Scope[];
+  /** Workspace ids; empty is all. */
+  readonly workspaces: readonly string[];
+  /** Path prefixes; empty is all. */
+  readonly paths: readonly string[];
+  readonly expiresInMs: number;
+  readonly createdBy: string;
+}
+
+/** What the api asks of the tokens room. */
+export interface TokenControl {
+  /** Makes one; `token` is the whole secret, shown this once. */
+  create(input: NewToken, remember: (row: TokenRow) => RequestRow): Promise<{ readonly token: string; readonly row: TokenRow }>;
+  /** Revokes one at once; revoking again changes nothing. Rejects with ID_NOT_FOUND. */
+  revoke(id: string, remember: (row: TokenRow) => RequestRow): Promise<TokenRow>;
+}
+
+/** Everything the api is made of. */
+export interface ApiDeps {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  readonly store: Store;
+  readonly leases: Leases;
+  readonly host: HostControl;
+  readonly tokens: TokenControl;
+  /** The caller the listener admitted; undefined is answered UNAUTHENTICATED. */
+  readonly callerOf: (values: ContextValues) => Caller | undefined;
+  /** Version of gin, e.g. "0.1.0". */
+  readonly version: string;
+  /** Who must hold a lease to save: "auto" is everybody who comes over TCP. */
+  readonly requireLease: "auto" | "always" | "never";
+}
+
+/** The api: routes for the listener's adapter. */
+export interface Api {
+  /** Registers every RPC with its own limits and strict decoding. */
+  routes(router: ConnectRouter): void;
+  /** Options for the adapter that carries the routes: JSON spelling and the message limit of everything else. */
+  readonly routerOptions: ConnectRouterOptions;
+  /** URL paths served, e.g. "/gin.v1.GinService/ReadPath". */
+  readonly knownPaths: readonly string[];
+  /** Requests running now, for the drain and Status. */
+  running(): number;
+}
