@@ -24,3 +24,4 @@ export {
 } from "./locate.ts";
 export { type DaemonMetadata, processStart, readMetadata, writeMetadata } from "./metadata.ts";
 export { ensurePrivateDirectory, realPathOf, verifyPrivateDirectory, writePrivateFile } from "./private.ts";
+export { compareVersions, PROTOCOL, VERSION } from "./version.ts";

@@ -44,18 +44,18 @@ export const SOCKET_PATH_MAX = 99;
 
 /** `--host`, else GIN_HOST, else $XDG_STATE_HOME/gin, else ~/.local/state/gin; links resolved as far as it exists. */
 export function hostDirectory(chosen: string | undefined, env: Environment = process.env): string {
-  const named = chosen ?? given(env["GIN_HOST"]);
+  const named = chosen ?? given(env.GIN_HOST);
   if (named !== undefined) return realPathOf(named);
   // The XDG rules say that a relative value is to be ignored.
-  const state = given(env["XDG_STATE_HOME"]);
+  const state = given(env.XDG_STATE_HOME);
   if (state !== undefined && path.isAbsolute(state)) return realPathOf(path.join(state, "gin"));
-  return realPathOf(path.join(given(env["HOME"]) ?? os.homedir(), ".local", "state", "gin"));
+  return realPathOf(path.join(given(env.HOME) ?? os.homedir(), ".local", "state", "gin"));
 }
 
 /** Names every place of a host. Creates nothing and verifies nothing. Throws PathsError "too_long". */
 export function locateHost(chosen: Located = {}, env: Environment = process.env): HostPaths {
   const host = hostDirectory(chosen.host, env);
-  const named = chosen.data ?? given(env["GIN_DATA"]);
+  const named = chosen.data ?? given(env.GIN_DATA);
   const data = named === undefined ? path.join(host, "data") : realPathOf(named);
   const socket = socketPath(host, env);
   return {
@@ -79,7 +79,7 @@ export function locateHost(chosen: Located = {}, env: Environment = process.env)
  */
 function socketPath(host: string, env: Environment): string {
   const name = `${createHash("sha256").update(host).digest("hex").slice(0, 16)}.sock`;
-  const runtime = given(env["XDG_RUNTIME_DIR"]);
+  const runtime = given(env.XDG_RUNTIME_DIR);
   const own = `gin-${process.getuid?.() ?? "user"}`;
   const candidates = [path.join(os.tmpdir(), own), path.join(SYSTEM_TEMP, own)];
   if (runtime !== undefined && isOurDirectory(runtime)) candidates.unshift(path.join(runtime, "gin"));
@@ -109,7 +109,7 @@ export function rootLockDirectory(): string {
 function isOurDirectory(directory: string): boolean {
   if (!path.isAbsolute(directory)) return false;
   const stat = fs.statSync(directory, { throwIfNoEntry: false });
-  return stat !== undefined && stat.isDirectory() && stat.uid === (process.getuid?.() ?? stat.uid);
+  return stat?.isDirectory() === true && stat.uid === (process.getuid?.() ?? stat.uid);
 }
 
 /** An empty variable counts as unset. */
