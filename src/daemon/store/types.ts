@@ -1,4 +1,4 @@
-import type { FailPoint } from "../base/index.ts";
+import type { Clock, FailPoint, Random } from "../base/index.ts";
 
 /** SHA-256 as 64 lower-case hex digits. In SQLite it is a 32-byte blob. */
 export type Hash = string;
@@ -365,4 +365,28 @@ export interface StoreOptions {
   readonly failAt?: { readonly point: FailPoint; readonly how: "exit" | "throw"; readonly nth: number };
   /** Milliseconds put into each fsync, for bench save-many. */
   readonly slowSyncMs?: number;
+  /** The store thread's entry. Default: beside this module, `worker.ts` from sources or `store-worker.mjs` in a bundle. */
+  readonly worker?: URL;
+  /**
+   * Runs the transactions on the calling thread instead of a thread of their own: opens in milliseconds, but every
+   * commit blocks the caller for its fsync. For doctor, restore and crash images, never for the daemon. Default false.
+   */
+  readonly inline?: boolean;
+  /** Default: the machine's. Only a new store asks it. */
+  readonly random?: Random;
+  /** Default: the machine's. Only a new store asks it. */
+  readonly clock?: Clock;
+}
+
+/** A lock on a path for as long as this process lives, or what the holder left to say of itself. */
+export type Lock =
+  | { readonly held: true; release(): void }
+  /** `note` is what the holder gave, "" when it has not said it yet. */
+  | { readonly held: false; readonly note: string };
+
+/** What a check of a closed or open store found. */
+export interface Integrity {
+  readonly ok: boolean;
+  /** One sentence each; at most 100. */
+  readonly problems: readonly string[];
 }
