@@ -12,6 +12,7 @@ export {
   SETTINGS,
   writeConfig,
 } from "./config.ts";
+export { type DaemonOptions, type NotReadyLine, parseDaemonOptions, type ReadyLine } from "./daemon-options.ts";
 export { PathsError, type PathsFault } from "./error.ts";
 export {
   type Environment,

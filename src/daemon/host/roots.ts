@@ -135,6 +135,6 @@ function ancestors(real: string, itself = false): string[] {
   for (let at = itself ? real : path.dirname(real); ; at = path.dirname(at)) {
     const stat = fs.lstatSync(at, { bigint: true, throwIfNoEntry: false });
     if (stat !== undefined) keys.push(`${stat.dev}:${stat.ino}`);
-    if (path.dirname(at) === at) return itself || keys.length > 0 ? keys : [];
+    if (path.dirname(at) === at) return keys;
   }
 }
