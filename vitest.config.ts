@@ -1,16 +1,12 @@
 import { existsSync } from "node:fs";
 import { defineConfig } from "vitest/config";
+import { SUITES } from "./scripts/lib/suites.mjs";
 
-/** One project a suite of `npm test`; its budget stands in scripts/lib/suites.mjs. */
-const folders: Record<string, string[]> = {
-  unit: ["test/unit", "test/repo"],
-  kernel: ["test/kernel"],
-  mcp: ["test/mcp"],
-  docs: ["test/docs"],
-};
+/** `proof` takes the files that print proof rows and nothing else (scripts/proof.mjs). */
+const proof = process.env.GIN_TEST_KIND === "proof";
 
-/** Kinds of runs: `proof` takes the files that print proof rows and nothing else. */
-const pattern = process.env.GIN_TEST_KIND === "proof" ? "**/*.proof.test.ts" : "**/*.test.ts";
+/** Larger counts need longer bounds: tests state theirs for scale 1. */
+const scale = Math.max(1, Number(process.env.GIN_TEST_SCALE ?? "1")) * (proof ? 10 : 1);
 
 export default defineConfig({
   test: {
@@ -18,15 +14,15 @@ export default defineConfig({
     pool: "forks",
     maxWorkers: 2,
     passWithNoTests: true,
-    // A test says its own bound where it needs more; hooks start daemons on a loaded machine.
-    testTimeout: 30_000,
-    hookTimeout: 30_000,
-    projects: Object.entries(folders).map(([name, roots]) => ({
+    // Hooks start daemons, and the machine may be busy.
+    hookTimeout: 30_000 * scale,
+    // A project is a suite of `npm test`.
+    projects: SUITES.map(({ name, folders }) => ({
       extends: true as const,
       test: {
         name,
-        include: roots.filter((root) => existsSync(root)).map((root) => `${root}/${pattern}`),
-        ...(name === "kernel" ? { testTimeout: 120_000 } : {}),
+        include: folders.filter((folder) => existsSync(folder)).map((folder) => `${folder}/**/*${proof ? ".proof" : ""}.test.ts`),
+        testTimeout: (name === "kernel" ? 120_000 : 30_000) * scale,
       },
     })),
   },
