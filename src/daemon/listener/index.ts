@@ -1,0 +1,16 @@
+// The door of listener: one port and one socket that speak Connect, gRPC and gRPC-Web; health, reflection, refusals.
+
+export { callerKey } from "./caller-key.ts";
+export { toConnectError } from "./error-detail.ts";
+export { DEFAULT_LIMITS } from "./limits.ts";
+export type {
+  BoundAddress,
+  Gate,
+  Listener,
+  ListenerLimits,
+  ListenerOptions,
+  ListenerStats,
+  RequestHead,
+  TcpAddress,
+  TlsFiles,
+} from "./types.ts";
