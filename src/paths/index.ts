@@ -25,5 +25,11 @@ export {
 } from "./locate.ts";
 export { type DaemonMetadata, processStart, readMetadata, writeMetadata } from "./metadata.ts";
 export { ensurePrivateDirectory, realPathOf, verifyPrivateDirectory, writePrivateFile } from "./private.ts";
-export { readSecretFile, readTokenFile, TokenFileError, type TokenFileFault, writeTokenFile } from "./token-file.ts";
+export {
+  readSecretFile,
+  readTokenFile,
+  TokenFileError,
+  type TokenFileFault,
+  writeTokenFile,
+} from "./token-file.ts";
 export { compareVersions, PROTOCOL, VERSION } from "./version.ts";

@@ -4,5 +4,4 @@ export { prepareHost, takeHost } from "./instance.ts";
 export { type DaemonLog, type LogOptions, openLog, writeStderr } from "./log.ts";
 export { dataIdentity, type Machine, readMachine } from "./machine.ts";
 export { claimRoot, identify, refuseOwnState, relate, rootChanged } from "./roots.ts";
-export { type BoundSocket, bindSocket } from "./socket.ts";
 export type { DirectoryIdentity, HeldLock, LockTaker, OpenRoot, RootClaim } from "./types.ts";

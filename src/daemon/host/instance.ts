@@ -1,5 +1,6 @@
-import { ensurePrivateDirectory, type HostPaths, readMetadata } from "../../paths/index.ts";
+import { ensurePrivateDirectory, type HostPaths } from "../../paths/index.ts";
 import { GinError } from "../base/index.ts";
+import { takeFirmly } from "./lock.ts";
 import type { HeldLock, LockTaker } from "./types.ts";
 
 /** Makes and verifies the host's directories (0700 each). Throws PathsError when one is not ours alone. */
@@ -14,17 +15,23 @@ export function prepareHost(paths: HostPaths): void {
  * with `--data`). Throws BUSY naming the daemon that has it.
  */
 export function takeHost(paths: HostPaths, take: LockTaker): HeldLock {
-  const host = take(paths.lock);
-  if (host === undefined)
-    throw new GinError("BUSY", `a daemon already serves this host${whoServes(paths)}`, "use it, or stop it with gin stop");
-  let data: HeldLock | undefined;
-  try {
-    data = take(paths.dataLock);
-  } finally {
-    if (data === undefined) host.release();
+  const host = takeFirmly(take, paths.lock, paths.host);
+  if (!host.held) {
+    const who = host.holder === undefined ? "" : ` (pid ${host.holder.pid}, version ${host.holder.version})`;
+    throw new GinError("BUSY", `a daemon already serves this host${who}`, "use it, or end it with gin stop");
   }
-  if (data === undefined)
-    throw new GinError("BUSY", "another host's daemon uses this data directory", "name another with --data");
+  let data: ReturnType<typeof takeFirmly>;
+  try {
+    data = takeFirmly(take, paths.dataLock, paths.host);
+  } catch (thrown) {
+    host.release();
+    throw thrown;
+  }
+  if (!data.held) {
+    host.release();
+    const who = data.holder === undefined ? "another host" : `the host ${data.holder.host}`;
+    throw new GinError("BUSY", `${who} uses this data directory`, "name another with --data (GIN_DATA)");
+  }
   const held = data;
   return {
     release() {
@@ -32,10 +39,4 @@ export function takeHost(paths: HostPaths, take: LockTaker): HeldLock {
       host.release();
     },
   };
-}
-
-/** " (pid 12, version 0.1.0)" of the daemon that published itself last; "" when none did. */
-function whoServes(paths: HostPaths): string {
-  const metadata = readMetadata(paths.metadata);
-  return metadata === undefined ? "" : ` (pid ${metadata.pid}, version ${metadata.version})`;
 }

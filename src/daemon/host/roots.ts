@@ -1,7 +1,8 @@
 import * as fs from "node:fs";
 import * as path from "node:path";
-import { ensurePrivateDirectory, rootLockDirectory, writePrivateFile } from "../../paths/index.ts";
+import { ensurePrivateDirectory, rootLockDirectory } from "../../paths/index.ts";
 import { errnoOf, GinError } from "../base/index.ts";
+import { takeFirmly } from "./lock.ts";
 import type { DirectoryIdentity, LockTaker, OpenRoot, RootClaim } from "./types.ts";
 
 /**
@@ -79,50 +80,30 @@ export function refuseOwnState(root: DirectoryIdentity, own: readonly string[]):
 
 /**
  * Takes sole ownership of a root for this host. The lock is keyed by device and inode and released by the kernel when the
- * process dies; the note beside it only says who holds it. Throws ROOT_OWNED naming the other host.
+ * process dies. Throws ROOT_OWNED naming the other host.
  */
 export function claimRoot(root: DirectoryIdentity, host: string, take: LockTaker): RootClaim {
   const directory = rootLockDirectory();
   ensurePrivateDirectory(path.dirname(directory));
   ensurePrivateDirectory(directory);
   const file = path.join(directory, `${root.device}-${root.inode}.db`);
-  const note = `${file}.json`;
-  const lock = take(file);
-  if (lock === undefined) {
-    const other = ownerIn(note);
+  const lock = takeFirmly(take, file, host);
+  if (!lock.held) {
+    const other = lock.holder?.host;
     const facts = other === undefined ? {} : { host: other };
     throw new GinError("ROOT_OWNED", `another host serves this directory: ${other ?? "it does not say which"}`, undefined, {
       facts,
     });
   }
-  try {
-    writePrivateFile(note, `${JSON.stringify({ host, pid: process.pid })}\n`);
-  } catch (thrown) {
-    lock.release();
-    throw thrown;
-  }
   return {
     ...root,
     touch() {
       const now = new Date();
-      for (const each of [file, note]) fs.utimesSync(each, now, now);
+      fs.utimesSync(file, now, now);
     },
-    release() {
-      // The files stay: removing a lock file while another process waits for it would let two own it.
-      lock.release();
-    },
+    // The lock's file stays: removing it while another process waits for it would let two own the root.
+    release: () => lock.release(),
   };
-}
-
-function ownerIn(note: string): string | undefined {
-  try {
-    const parsed: unknown = JSON.parse(fs.readFileSync(note, "utf8"));
-    const host = typeof parsed === "object" && parsed !== null && "host" in parsed ? parsed.host : undefined;
-    return typeof host === "string" ? host : undefined;
-  } catch {
-    // Just being taken: its owner has not written the note yet.
-    return undefined;
-  }
 }
 
 function keyOf(directory: DirectoryIdentity): string {

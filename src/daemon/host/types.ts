@@ -1,13 +1,19 @@
+import type { Lock } from "../store/index.ts";
+
 /** A lock held by this process until it is released or the process ends; the kernel then frees it. */
 export interface HeldLock {
   release(): void;
 }
 
-/**
- * Takes an exclusive lock on a file (the store's takeLock): undefined when another process holds it. Throws a GinError
- * when the file cannot be used at all.
- */
-export type LockTaker = (file: string) => HeldLock | undefined;
+/** The store's takeLock: `note` says who holds it, for whoever comes second. */
+export type LockTaker = (file: string, note: string) => Lock;
+
+/** What gin's locks say of their holder. */
+export interface LockNote {
+  readonly host: string;
+  readonly pid: number;
+  readonly version: string;
+}
 
 /** A directory as the kernel knows it: two spellings of one directory are equal here. */
 export interface DirectoryIdentity {

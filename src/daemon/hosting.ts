@@ -1,0 +1,330 @@
+import * as path from "node:path";
+import { type HostPaths, rootLockDirectory } from "../paths/index.ts";
+import type { Hosted, OpenInput } from "./api/index.ts";
+import { GinError, type Log, type Random, toGinError } from "./base/index.ts";
+import {
+  claimRoot,
+  type DirectoryIdentity,
+  identify,
+  type LockTaker,
+  type OpenRoot,
+  type RootClaim,
+  refuseOwnState,
+  relate,
+  rootChanged,
+} from "./host/index.ts";
+import type { Leases } from "./lease/index.ts";
+import type { RequestRow, Store, WorkspaceRow } from "./store/index.ts";
+import { unavailableWorkspace } from "./unavailable.ts";
+import type { Workspace } from "./workspace/index.ts";
+
+/** What the hosting of workspaces is made of. */
+export interface HostingDeps {
+  readonly paths: HostPaths;
+  readonly store: Store;
+  readonly leases: Leases;
+  readonly random: Random;
+  readonly log: Log;
+  readonly takeLock: LockTaker;
+  /** Opens the engine over a row's directory, recovering it first; the claim on the root is held by then. */
+  readonly openEngine: (row: WorkspaceRow) => Promise<Workspace>;
+}
+
+interface Entry {
+  hosted: Hosted;
+  /** Undefined while closed, or while the root cannot be had. */
+  claim: RootClaim | undefined;
+}
+
+/** Reasons that concern the whole store: they stop the start instead of one workspace. */
+const WHOLE_STORE: ReadonlySet<string> = new Set(["STORE_CORRUPT", "STORE_READ_ONLY", "STORE_TOO_NEW", "DISK_FULL"]);
+
+/** The workspaces of this host: opened, closed and removed one at a time, each with its root claimed and its engine. */
+export class Hosting {
+  readonly #deps: HostingDeps;
+  readonly #entries = new Map<number, Entry>();
+  /** Guards the map, claims and rows: one change at a time, in the order asked. */
+  #turn: Promise<unknown> = Promise.resolve();
+  #list: readonly Hosted[] = [];
+
+  constructor(deps: HostingDeps) {
+    this.#deps = deps;
+  }
+
+  /** Every workspace, open or closed. */
+  workspaces(): readonly Hosted[] {
+    return this.#list;
+  }
+
+  /**
+   * Opens and recovers every active workspace of the store; called once, before anything listens. A root that is gone, replaced or
+   * taken makes that workspace "missing" or "stopped", never the start fail.
+   */
+  async recover(): Promise<void> {
+    for (const row of this.#deps.store.read.workspaces()) {
+      const entry: Entry = { hosted: hostedOf(row, undefined), claim: undefined };
+      this.#entries.set(row.rowid, entry);
+      if (row.status === "active") await this.#attachOrExplain(entry, row);
+    }
+    this.#publish();
+  }
+
+  /** As HostControl.open. `requested` writes the outcome; left out when the daemon opens a root for itself. */
+  open(
+    input: Omit<OpenInput, "remember"> & Partial<Pick<OpenInput, "remember">>,
+  ): Promise<{ readonly hosted: Hosted; readonly created: boolean }> {
+    return this.#inTurn(async () => {
+      const opened = await this.#open(input);
+      this.#publish();
+      if (input.remember !== undefined) await this.#deps.store.write("request", input.remember(opened));
+      return opened;
+    });
+  }
+
+  /** The workspace that has a directory open or encloses it; undefined when none does. Throws as `identify`. */
+  enclosing(root: string): Hosted | undefined {
+    const related = relate(identify(root), this.#openRoots());
+    if (related === undefined || related.how === "around") return undefined;
+    return this.#list.find((hosted) => hosted.id === related.of.workspace);
+  }
+
+  /** As HostControl.close. */
+  close(hosted: Hosted, remember: (closed: Hosted) => RequestRow): Promise<Hosted> {
+    return this.#inTurn(async () => {
+      const entry = this.#entry(hosted);
+      await this.#detach(entry);
+      await this.#deps.store.write("workspace.status", {
+        rowid: hosted.rowid,
+        status: "closed",
+        request: remember(entry.hosted),
+      });
+      return entry.hosted;
+    });
+  }
+
+  /** As HostControl.remove. */
+  remove(hosted: Hosted, remember: (removed: Hosted) => RequestRow): Promise<Hosted> {
+    return this.#inTurn(async () => {
+      const entry = this.#entry(hosted);
+      await this.#detach(entry);
+      await this.#deps.store.write("workspace.remove", { rowid: hosted.rowid, request: remember(entry.hosted) });
+      this.#entries.delete(hosted.rowid);
+      this.#publish();
+      return entry.hosted;
+    });
+  }
+
+  /** Refuses a directory for a backup that lies in an open root or in gin's own state. */
+  refuseBackupInto(directory: string): void {
+    const parent = identify(path.dirname(directory));
+    const related = relate(parent, this.#openRoots());
+    if (related === undefined || related.how === "around") return;
+    throw new GinError("ROOT_OVERLAPS", "the backup would lie in a served directory", "name a directory outside it", {
+      facts: { workspace: related.of.workspace },
+    });
+  }
+
+  /** Marks every claim as alive. */
+  touchClaims(): void {
+    for (const { claim } of this.#entries.values()) claim?.touch();
+  }
+
+  /** Saves waiting or not yet on disk, over all workspaces. */
+  busySaves(): number {
+    return this.#list.reduce((sum, { workspace }) => sum + (workspace?.queued() ?? 0) + (workspace?.applyPending() ?? 0), 0);
+  }
+
+  /** Leases held, over all workspaces. */
+  leases(): number {
+    return this.#list.reduce(
+      (sum, hosted) => sum + (hosted.workspace === undefined ? 0 : this.#deps.leases.list(hosted.rowid).length),
+      0,
+    );
+  }
+
+  /** Lets running saves finish and lets go of every root; the workspaces stay active in the store. */
+  closeAll(): Promise<void> {
+    return this.#inTurn(async () => {
+      for (const entry of this.#entries.values()) {
+        await this.#detach(entry).catch((thrown: unknown) => {
+          this.#deps.log.error({ workspace: entry.hosted.id, err: thrown }, "a workspace did not close; recovery mends it at the next start");
+        });
+      }
+    });
+  }
+
+  #inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const mine = this.#turn.then(work);
+    this.#turn = mine.catch(() => {});
+    return mine;
+  }
+
+  async #open(input: Omit<OpenInput, "remember">): Promise<{ readonly hosted: Hosted; readonly created: boolean }> {
+    const { paths } = this.#deps;
+    const root = identify(input.root);
+    refuseOwnState(root, [paths.host, paths.data, paths.socketDirectory, rootLockDirectory()]);
+    // A workspace whose directory was replaced keeps the old identity: it is found by its path. One that stopped for a fault of
+    // the disk is not started again here.
+    const lost = [...this.#entries.values()].find(
+      ({ hosted, claim }) => hosted.root === root.path && (claim === undefined || hosted.workspace?.status().status === "missing"),
+    );
+    if (lost !== undefined) return { hosted: await this.#reopen(lost, root), created: false };
+    const related = relate(root, this.#openRoots());
+    if (related?.how === "same") {
+      const same = this.#list.find((hosted) => hosted.id === related.of.workspace);
+      if (same !== undefined) return { hosted: same, created: false };
+    }
+    if (related !== undefined) {
+      const where = related.how === "inside" ? "inside an open root" : "around an open root";
+      throw new GinError("ROOT_OVERLAPS", `the directory is ${where}`, undefined, { facts: { workspace: related.of.workspace } });
+    }
+    return { hosted: await this.#create(input, root), created: true };
+  }
+
+  /** Opens a closed, missing or stopped workspace again, taking the directory that is there now. */
+  async #reopen(entry: Entry, root: DirectoryIdentity): Promise<Hosted> {
+    const { rowid } = entry.hosted;
+    const others = this.#openRoots().filter(({ workspace }) => workspace !== entry.hosted.id);
+    const related = relate(root, others);
+    if (related !== undefined) {
+      throw new GinError("ROOT_OVERLAPS", "the directory overlaps an open root", undefined, {
+        facts: { workspace: related.of.workspace },
+      });
+    }
+    await this.#detach(entry);
+    const claim = this.#claim(root);
+    try {
+      await this.#deps.store.write("workspace.status", { rowid, status: "active", device: root.device, inode: root.inode });
+      await this.#attach(entry, this.#row(rowid), claim);
+    } catch (thrown) {
+      claim.release();
+      throw thrown;
+    }
+    return entry.hosted;
+  }
+
+  async #create(input: Omit<OpenInput, "remember">, root: DirectoryIdentity): Promise<Hosted> {
+    const { store, random } = this.#deps;
+    const name = this.#freeName(input.name, path.basename(root.path));
+    const repository = this.#repository(input.repository, name);
+    const claim = this.#claim(root);
+    let rowid = 0;
+    try {
+      const row = {
+        id: random.id("ws"),
+        name,
+        ...repository,
+        root: root.path,
+        device: root.device,
+        inode: root.inode,
+        incarnation: random.id("in"),
+        tree: store.trees.empty,
+      };
+      rowid = (await store.write("workspace.create", { row })).rowid;
+      const entry: Entry = { hosted: hostedOf(this.#row(rowid), undefined), claim: undefined };
+      await this.#attach(entry, this.#row(rowid), claim);
+      this.#entries.set(rowid, entry);
+      return entry.hosted;
+    } catch (thrown) {
+      claim.release();
+      if (rowid !== 0) await store.write("workspace.remove", { rowid });
+      throw thrown;
+    }
+  }
+
+  async #attachOrExplain(entry: Entry, row: WorkspaceRow): Promise<void> {
+    const recorded = { path: row.root, device: row.device, inode: row.inode };
+    const changed = rootChanged(recorded);
+    let claim: RootClaim | undefined;
+    try {
+      if (changed !== "") throw new GinError("WORKSPACE_MISSING_ROOT", changed);
+      claim = this.#claim(recorded);
+      await this.#attach(entry, row, claim);
+    } catch (thrown) {
+      claim?.release();
+      const why = toGinError(thrown);
+      if (WHOLE_STORE.has(why.reason)) throw why;
+      const status = why.reason === "WORKSPACE_MISSING_ROOT" ? "missing" : "stopped";
+      this.#deps.log.warn({ workspace: row.id, reason: why.reason, err: why.cause }, `workspace ${status}: ${why.message}`);
+      entry.hosted = hostedOf(row, unavailableWorkspace(row, status, why));
+    }
+  }
+
+  async #attach(entry: Entry, row: WorkspaceRow, claim: RootClaim): Promise<void> {
+    const workspace = await this.#deps.openEngine(row);
+    this.#deps.leases.load(row.rowid);
+    entry.hosted = hostedOf(row, workspace);
+    entry.claim = claim;
+    this.#publish();
+  }
+
+  async #detach(entry: Entry): Promise<void> {
+    const { workspace, rowid } = entry.hosted;
+    if (workspace !== undefined) {
+      await workspace.close();
+      this.#deps.leases.unload(rowid);
+    }
+    entry.claim?.release();
+    entry.claim = undefined;
+    entry.hosted = { ...entry.hosted, workspace: undefined };
+    this.#publish();
+  }
+
+  #claim(root: DirectoryIdentity): RootClaim {
+    return claimRoot(root, this.#deps.paths.host, this.#deps.takeLock);
+  }
+
+  #openRoots(): OpenRoot[] {
+    const roots: OpenRoot[] = [];
+    for (const { hosted } of this.#entries.values()) {
+      if (hosted.workspace === undefined) continue;
+      const row = this.#row(hosted.rowid);
+      roots.push({ path: row.root, device: row.device, inode: row.inode, workspace: row.id });
+    }
+    return roots;
+  }
+
+  #row(rowid: number): WorkspaceRow {
+    const row = this.#deps.store.read.workspace(rowid);
+    if (row === undefined) throw new GinError("INTERNAL", "a workspace's row is gone");
+    return row;
+  }
+
+  #entry(hosted: Hosted): Entry {
+    const entry = this.#entries.get(hosted.rowid);
+    if (entry === undefined) throw new GinError("WORKSPACE_NOT_FOUND", "the workspace was removed meanwhile");
+    return entry;
+  }
+
+  /** A name nobody has: the one asked for, else the directory's with a number when it is taken. */
+  #freeName(asked: string | undefined, fallback: string): string {
+    const taken = new Set(this.#list.map(({ name }) => name));
+    if (asked !== undefined) {
+      if (!taken.has(asked)) return asked;
+      throw new GinError("INVALID_REQUEST", "another workspace has this name", "choose another name", {
+        facts: { field: "name" },
+      });
+    }
+    const base = fallback === "" ? "root" : fallback;
+    for (let at = 1; ; at++) {
+      const name = at === 1 ? base : `${base}-${at}`;
+      if (!taken.has(name)) return name;
+    }
+  }
+
+  #repository(asked: string | undefined, name: string): { readonly repository: string; readonly repositoryName: string } {
+    if (asked === undefined) return { repository: this.#deps.random.id("rp"), repositoryName: name };
+    const known = this.#list.find((hosted) => hosted.repository === asked || hosted.repositoryName === asked);
+    if (known !== undefined) return { repository: known.repository, repositoryName: known.repositoryName };
+    throw new GinError("WORKSPACE_NOT_FOUND", "no such repository", "leave repository out to make a new one");
+  }
+
+  #publish(): void {
+    this.#list = [...this.#entries.values()].map(({ hosted }) => hosted);
+  }
+}
+
+function hostedOf(row: WorkspaceRow, workspace: Workspace | undefined): Hosted {
+  const { rowid, id, name, repository, repositoryName, root } = row;
+  return { rowid, id, name, repository, repositoryName, root, workspace };
+}

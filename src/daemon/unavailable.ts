@@ -1,0 +1,31 @@
+import type { GinError } from "./base/index.ts";
+import type { WorkspaceRow } from "./store/index.ts";
+import type { Workspace } from "./workspace/index.ts";
+
+/**
+ * Stands in for a workspace whose directory cannot be had: its history and state can be asked for, its files cannot, and each
+ * attempt is told why. Nothing here looks at the directory again: opening the workspace anew does.
+ */
+export function unavailableWorkspace(row: WorkspaceRow, status: "missing" | "stopped", why: GinError): Workspace {
+  const { incarnation, generation, epoch, head } = row;
+  const refuse = async (): Promise<never> => {
+    throw why;
+  };
+  return {
+    rowid: row.rowid,
+    id: row.id,
+    root: row.root,
+    state: () => ({ incarnation, generation, epoch, head }),
+    status: () => ({ status, note: why.message }),
+    tree: () => row.tree,
+    save: refuse,
+    readHead: refuse,
+    canonical: () => {
+      throw why;
+    },
+    applyPending: () => 0,
+    queued: () => 0,
+    onChange: () => () => {},
+    close: async () => {},
+  };
+}
