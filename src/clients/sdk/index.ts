@@ -1,0 +1,22 @@
+// The door of the SDK. Loading it costs node:http; protobuf comes with createClient, connect-node with transport(). Exports are pinned by a test.
+export { type CallOptions, DEFAULT_TIMEOUT_MS, type Identity } from "./channel.ts";
+export { createClient, type GinClient, type Unary } from "./client.ts";
+export {
+  EngineError,
+  type ErrorDetail,
+  errorDetail,
+  isObject,
+  type JsonObject,
+  type JsonValue,
+  NotSentError,
+  TransportError,
+  UnknownOutcomeError,
+  UsageError,
+} from "./errors.ts";
+export { milliseconds, SESSION_FLAGS, SESSION_HELP, type SessionOptions, sessionOptions } from "./flags.ts";
+export { type ClientOptions, JsonClient, onlyOperation, type Prepared, prepare } from "./http.ts";
+export { mintRequestId } from "./ids.ts";
+export { ADMIN_OPERATIONS, OPERATIONS, type OperationInfo } from "./operations.ts";
+export type { Target, TlsFiles } from "./poster.ts";
+export { openSession, type Session } from "./session.ts";
+export { daemonEntry, StartError, startDaemon } from "./start.ts";

@@ -1,0 +1,205 @@
+import { Agent, type ClientRequest, request as httpRequest, type IncomingMessage, type RequestOptions } from "node:http";
+import type { Agent as HttpsAgent } from "node:https";
+
+/** Where a daemon listens: its Unix socket, or a URL (`http://127.0.0.1:7400`, `https://…`). */
+export type Target = { readonly socketPath: string } | { readonly url: URL; readonly tls?: TlsFiles };
+
+/** PEM texts for TLS; all optional. `ca` replaces the built-in authorities. */
+export interface TlsFiles {
+  readonly ca?: string | undefined;
+  readonly cert?: string | undefined;
+  readonly key?: string | undefined;
+}
+
+/** One answer over HTTP, whatever its status. */
+export interface Answer {
+  readonly status: number;
+  readonly headers: IncomingMessage["headers"];
+  readonly body: Buffer;
+}
+
+/** What one POST may be bounded by. */
+export interface PostOptions {
+  /** Milliseconds until the daemon is asked to give up; this side waits a second longer for its refusal. 0 is no bound. */
+  readonly timeoutMs?: number | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** A POST without an answer. `sent` is false only when no byte can have reached a daemon. */
+export class PostFailure extends Error {
+  readonly code: string;
+  readonly sent: boolean;
+
+  constructor(message: string, code: string, sent: boolean, cause?: unknown) {
+    super(message, { cause });
+    this.name = "PostFailure";
+    this.code = code;
+    this.sent = sent;
+  }
+}
+
+/** How long this side waits beyond the deadline it sent, so that the daemon's own refusal wins. */
+const GRACE_MS = 1000;
+
+/**
+ * Posts over kept-alive connections to one daemon. A connection that the daemon closed while it lay idle is noticed on the next POST, which
+ * is then sent once more on a fresh connection: the same bytes with the same request id, so a mutation cannot run twice.
+ */
+export class Poster {
+  readonly #target: Target;
+  readonly #headers: { readonly [name: string]: string };
+  #agent: Agent | undefined;
+  #request: typeof httpRequest | undefined;
+
+  /** `headers` go with every POST. */
+  constructor(target: Target, headers: { readonly [name: string]: string }) {
+    this.#target = target;
+    this.#headers = headers;
+  }
+
+  /** The answer to one POST. Rejects with PostFailure and nothing else. */
+  async post(path: string, contentType: string, body: string | Uint8Array, options: PostOptions = {}): Promise<Answer> {
+    const request = this.#request ?? (await this.#open());
+    try {
+      return await this.#once(request, path, contentType, body, options);
+    } catch (thrown) {
+      if (!(thrown instanceof StaleConnection)) throw thrown;
+    }
+    this.#agent?.destroy();
+    try {
+      return await this.#once(request, path, contentType, body, options);
+    } catch (thrown) {
+      // The first attempt's bytes may have arrived, whatever became of the second.
+      if (thrown instanceof StaleConnection)
+        throw new PostFailure("the daemon closed the connection", "ECONNRESET", true, thrown);
+      if (thrown instanceof PostFailure && !thrown.sent) throw new PostFailure(thrown.message, thrown.code, true, thrown.cause);
+      throw thrown;
+    }
+  }
+
+  /** Closes every connection; a POST after it opens new ones. */
+  close(): void {
+    this.#agent?.destroy();
+  }
+
+  async #open(): Promise<typeof httpRequest> {
+    const options = { keepAlive: true, maxSockets: 64, scheduling: "lifo" } as const;
+    if ("url" in this.#target && this.#target.url.protocol === "https:") {
+      const https = await import("node:https");
+      const { ca, cert, key } = this.#target.tls ?? {};
+      this.#agent = new https.Agent({
+        ...options,
+        ...(ca && { ca }),
+        ...(cert && { cert }),
+        ...(key && { key }),
+      }) satisfies HttpsAgent;
+      this.#request = https.request as typeof httpRequest;
+    } else {
+      this.#agent = new Agent(options);
+      this.#request = httpRequest;
+    }
+    return this.#request;
+  }
+
+  #address(path: string): RequestOptions {
+    if ("socketPath" in this.#target) return { socketPath: this.#target.socketPath, host: "localhost", path };
+    const { hostname, port, pathname } = this.#target.url;
+    const prefix = pathname.endsWith("/") ? pathname.slice(0, -1) : pathname;
+    return { host: hostname.replace(/^\[|\]$/g, ""), port, path: prefix + path };
+  }
+
+  #once(
+    request: typeof httpRequest,
+    path: string,
+    contentType: string,
+    body: string | Uint8Array,
+    options: PostOptions,
+  ): Promise<Answer> {
+    const { timeoutMs = 0, signal } = options;
+    return new Promise<Answer>((resolve, reject) => {
+      if (signal?.aborted) {
+        reject(new PostFailure("cancelled before it was sent", "ABORTED", false, signal.reason));
+        return;
+      }
+      let sending: ClientRequest;
+      try {
+        sending = request({
+          ...this.#address(path),
+          method: "POST",
+          agent: this.#agent,
+          headers: {
+            ...this.#headers,
+            "content-type": contentType,
+            "content-length": typeof body === "string" ? Buffer.byteLength(body) : body.byteLength,
+            ...(timeoutMs > 0 && { "connect-timeout-ms": String(Math.ceil(timeoutMs)) }),
+          },
+        });
+      } catch (thrown) {
+        // A header or address that HTTP cannot carry: nothing left this process.
+        reject(failureOf(thrown, false));
+        return;
+      }
+      const state = { sent: false, answered: false };
+      const finish = (settle: () => void): void => {
+        if (timer !== undefined) clearTimeout(timer);
+        signal?.removeEventListener("abort", abort);
+        settle();
+      };
+      const fail = (failure: Error): void => finish(() => reject(failure));
+      const stop = (message: string, code: string): void => {
+        fail(new PostFailure(message, code, state.sent, signal?.reason));
+        sending.destroy();
+      };
+      const abort = (): void => stop("cancelled", "ABORTED");
+      const timer =
+        timeoutMs > 0 ? setTimeout(() => stop(`no answer within ${timeoutMs} ms`, "TIMEOUT"), timeoutMs + GRACE_MS) : undefined;
+      signal?.addEventListener("abort", abort, { once: true });
+      watchSent(sending, state);
+      sending.on("response", (response) => {
+        state.answered = true;
+        collect(response).then(
+          (bytes) => finish(() => resolve({ status: response.statusCode ?? 0, headers: response.headers, body: bytes })),
+          (thrown: unknown) => fail(failureOf(thrown, true)),
+        );
+      });
+      sending.on("error", (thrown) => {
+        const stale = sending.reusedSocket && !state.answered && ["ECONNRESET", "EPIPE"].includes(codeOf(thrown));
+        fail(stale ? new StaleConnection("closed while idle", { cause: thrown }) : failureOf(thrown, state.sent));
+      });
+      sending.end(body);
+    });
+  }
+}
+
+/** An idle connection that turned out to be closed. Never leaves this file. */
+class StaleConnection extends Error {}
+
+/** Notes the moment from which bytes may have reached the daemon: the connection (for TLS, the handshake) is made. */
+function watchSent(sending: ClientRequest, state: { sent: boolean }): void {
+  sending.on("socket", (socket) => {
+    if (sending.reusedSocket || !socket.connecting) state.sent = true;
+    else socket.once("encrypted" in socket ? "secureConnect" : "connect", () => (state.sent = true));
+  });
+}
+
+async function collect(response: IncomingMessage): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of response) chunks.push(chunk as Buffer);
+  return chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks);
+}
+
+function codeOf(thrown: unknown): string {
+  return thrown instanceof Error && "code" in thrown && typeof thrown.code === "string" ? thrown.code : "UNKNOWN";
+}
+
+function failureOf(thrown: unknown, sent: boolean): PostFailure {
+  const code = codeOf(thrown);
+  const words: { [code: string]: string } = {
+    ENOENT: "no daemon is running (there is no socket)",
+    ECONNREFUSED: "no daemon is listening",
+    EACCES: "the socket may not be used by this user",
+    ECONNRESET: "the connection broke before the answer came",
+    EPIPE: "the connection broke while the request was sent",
+  };
+  return new PostFailure(words[code] ?? `the connection failed (${code})`, code, sent, thrown);
+}
