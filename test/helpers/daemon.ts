@@ -32,6 +32,9 @@ export interface DaemonOptions {
   readonly root?: string;
   readonly args?: readonly string[];
   readonly env?: Readonly<Record<string, string | undefined>>;
+  /** Another installation's `bin/gin`, and the Node that runs it. */
+  readonly bin?: string;
+  readonly node?: string;
   /** Working directory; the host directory by default. */
   readonly cwd?: string;
 }
@@ -45,7 +48,10 @@ export async function startDaemon(options: DaemonOptions): Promise<TestDaemon> {
     ...(given.includes("--listen") ? [] : ["--listen", "127.0.0.1:0"]),
     ...given,
   ];
-  const child = spawnOwned(process.execPath, [ginBin, ...args], { cwd: options.cwd ?? options.host, env: options.env ?? {} });
+  const child = spawnOwned(options.node ?? process.execPath, [options.bin ?? ginBin, ...args], {
+    cwd: options.cwd ?? options.host,
+    env: options.env ?? {},
+  });
   child.stdin.end();
   let log = "";
   child.stderr.setEncoding("utf8").on("data", (text: string) => {

@@ -16,8 +16,15 @@ const clean = Object.fromEntries(
   ),
 );
 
-/** Runs `gin ARGS`. `host` becomes GIN_HOST: always give one, or the person's own host directory is used. */
-export function runGin(args: readonly string[], options: SpawnOptions & { readonly host: string }): Promise<Finished> {
-  const { host, env, ...rest } = options;
-  return runCommand(process.execPath, [ginBin, ...args], { ...rest, env: { ...clean, GIN_HOST: host, ...env } });
+/** How to run the CLI: `host` becomes GIN_HOST (else the person's own would be used); another installation's `bin/gin` and Node. */
+export interface GinOptions extends SpawnOptions {
+  readonly host: string;
+  readonly bin?: string;
+  readonly node?: string;
+}
+
+/** Runs `gin ARGS` to its end. */
+export function runGin(args: readonly string[], options: GinOptions): Promise<Finished> {
+  const { host, env, bin, node, ...rest } = options;
+  return runCommand(node ?? process.execPath, [bin ?? ginBin, ...args], { ...rest, env: { ...clean, GIN_HOST: host, ...env } });
 }
