@@ -7,7 +7,7 @@ export const SUITES = [
   { name: "unit", folders: ["test/unit", "test/repo"], seconds: 60 },
   { name: "kernel", folders: ["test/kernel"], seconds: 180 },
   { name: "mcp", folders: ["test/mcp"], seconds: 50 },
-  { name: "docs", folders: ["test/docs"], seconds: 50 },
+  { name: "docs", folders: ["test/docs"], seconds: 30 },
 ];
 
 /** Seconds for checks and the build together. */
