@@ -147,7 +147,10 @@ export class Hosting {
     return this.#inTurn(async () => {
       for (const entry of this.#entries.values()) {
         await this.#detach(entry).catch((thrown: unknown) => {
-          this.#deps.log.error({ workspace: entry.hosted.id, err: thrown }, "a workspace did not close; recovery mends it at the next start");
+          this.#deps.log.error(
+            { workspace: entry.hosted.id, err: thrown },
+            "a workspace did not close; recovery mends it at the next start",
+          );
         });
       }
     });
@@ -166,7 +169,8 @@ export class Hosting {
     // A workspace whose directory was replaced keeps the old identity: it is found by its path. One that stopped for a fault of
     // the disk is not started again here.
     const lost = [...this.#entries.values()].find(
-      ({ hosted, claim }) => hosted.root === root.path && (claim === undefined || hosted.workspace?.status().status === "missing"),
+      ({ hosted, claim }) =>
+        hosted.root === root.path && (claim === undefined || hosted.workspace?.status().status === "missing"),
     );
     if (lost !== undefined) return { hosted: await this.#reopen(lost, root), created: false };
     const related = relate(root, this.#openRoots());
