@@ -34,6 +34,7 @@ async function cloneTo(folder: string): Promise<void> {
 
 test.for(versions)(
   "Node %s builds the project, and serves what it built",
+  { timeout: isLong ? 900_000 : 60_000 },
   async (version, ctx) => {
     if (!isLong && version !== "24.22.3") ctx.skip("one version is enough in npm test: npm run test:long");
     if (!isBuilt("gin") || !isBuilt("daemon")) ctx.skip("dist/ holds no CLI and daemon yet");
@@ -63,5 +64,4 @@ test.for(versions)(
     expect(install.code, install.stderr).toBe(0);
     return servesReadsAndSaves(join(into, "node_modules/gin/bin/gin"), node);
   },
-  isLong ? 900_000 : 60_000,
 );
