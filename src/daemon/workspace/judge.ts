@@ -27,7 +27,9 @@ export interface Stale {
 }
 
 /** The verdict on a save's paths. */
-export type Verdict = { readonly ok: true; readonly decided: Decided[] } | { readonly ok: false; readonly stale: Stale[]; readonly asked: "refuse" | "merge" };
+export type Verdict =
+  | { readonly ok: true; readonly decided: Decided[] }
+  | { readonly ok: false; readonly stale: Stale[]; readonly asked: "refuse" | "merge" };
 
 /** Everything the verdict depends on. */
 export interface JudgeView {
@@ -78,7 +80,9 @@ function wantedBy(edit: EditInput, there: Observed): MergeSide {
   const executable = edit.executable ?? there.content?.executable ?? false;
   if (edit.content !== undefined) return { kind: "file", bytes: edit.content, executable };
   if (there.content === null) {
-    throw new GinError("PATH_NOT_FOUND", `${edit.path} is not there to be made executable`, undefined, { facts: { path: edit.path } });
+    throw new GinError("PATH_NOT_FOUND", `${edit.path} is not there to be made executable`, undefined, {
+      facts: { path: edit.path },
+    });
   }
   if (there.content.kind === "symlink") {
     throw new GinError("NOT_A_FILE", `${edit.path} is a symlink`, undefined, { facts: { path: edit.path, kind: "symlink" } });
@@ -88,7 +92,9 @@ function wantedBy(edit: EditInput, there: Observed): MergeSide {
 
 function held(seen: Observed): Uint8Array {
   if (seen.bytes !== undefined) return seen.bytes;
-  throw new GinError("TOO_LARGE", `${seen.path} is too large to be changed through gin`, undefined, { facts: { path: seen.path } });
+  throw new GinError("TOO_LARGE", `${seen.path} is too large to be changed through gin`, undefined, {
+    facts: { path: seen.path },
+  });
 }
 
 function sideOf(seen: Observed): MergeSide {
@@ -107,7 +113,12 @@ function baseOf(view: JudgeView, slot: Slot, seen: Observed, input: SaveInput): 
   return { kind: state?.kind ?? "file", bytes, executable: state?.executable ?? seen.content?.executable ?? false };
 }
 
-async function mergeSlot(view: JudgeView, slot: Slot, seen: Observed, input: SaveInput): Promise<{ side: MergeSide | undefined; stale: Stale }> {
+async function mergeSlot(
+  view: JudgeView,
+  slot: Slot,
+  seen: Observed,
+  input: SaveInput,
+): Promise<{ side: MergeSide | undefined; stale: Stale }> {
   const base = baseOf(view, slot, seen, input);
   const edit = slot.edit;
   if (edit === undefined) return conflict(slot, seen, "content");
@@ -131,7 +142,12 @@ function clean(slot: Slot, seen: Observed, side: MergeSide): { side: MergeSide; 
   return { side, stale: { slot, seen, merge: "clean", mergedSha256, hunks: [] } };
 }
 
-function conflict(slot: Slot, seen: Observed, merge: string, hunks: readonly MergeHunk[] = []): { side: undefined; stale: Stale } {
+function conflict(
+  slot: Slot,
+  seen: Observed,
+  merge: string,
+  hunks: readonly MergeHunk[] = [],
+): { side: undefined; stale: Stale } {
   return { side: undefined, stale: { slot, seen, merge, mergedSha256: undefined, hunks } };
 }
 

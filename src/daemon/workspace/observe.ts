@@ -31,7 +31,10 @@ export async function observe(root: ConfinedRoot, path: string, holdBytes: numbe
     const large = await observeLarge(root, path, holdBytes);
     if (large !== undefined) return large;
   }
-  throw new GinError("BUSY", `${path} is being written by somebody else all the time`, undefined, { retryAfterMs: 100, facts: { path } });
+  throw new GinError("BUSY", `${path} is being written by somebody else all the time`, undefined, {
+    retryAfterMs: 100,
+    facts: { path },
+  });
 }
 
 /** The same at once for whatever is small; undefined when it vanished between two looks. */
@@ -51,7 +54,13 @@ export function observeOnce(root: ConfinedRoot, path: string): Observed | { read
   if (stat.size > WHOLE_READ_BYTES) return { large: true };
   try {
     const file = root.readFile(path, WHOLE_READ_BYTES);
-    return { path, content: fileContent(file.bytes, file.stat.executable), bytes: file.bytes, mode: file.stat.mode, stat: file.stat };
+    return {
+      path,
+      content: fileContent(file.bytes, file.stat.executable),
+      bytes: file.bytes,
+      mode: file.stat.mode,
+      stat: file.stat,
+    };
   } catch (thrown) {
     // It grew, vanished or became something else since the look: look again.
     if (thrown instanceof GinError && (thrown.reason === "TOO_LARGE" || thrown.reason === "PATH_NOT_FOUND")) return undefined;

@@ -90,11 +90,11 @@ function describe(
     checkpoint: now?.checkpoint ?? last?.id ?? "",
     merge: entry.merge === "clean" || entry.merge === "base_unavailable" ? entry.merge : "conflict",
   };
-  if (entry.merge !== "clean") facts["conflict"] = entry.merge;
-  if (entry.mergedSha256 !== undefined) facts["merged_sha256"] = entry.mergedSha256;
-  if (text !== undefined) facts["current_text"] = text;
+  if (entry.merge !== "clean") facts.conflict = entry.merge;
+  if (entry.mergedSha256 !== undefined) facts.merged_sha256 = entry.mergedSha256;
+  if (text !== undefined) facts.current_text = text;
   if (hunks.length > 0) {
-    facts["hunks"] = hunks.map((hunk) => ({
+    facts.hunks = hunks.map((hunk) => ({
       base_lines: [hunk.baseStart, hunk.baseEnd],
       your_lines: [hunk.oursStart, hunk.oursEnd],
       current_lines: [hunk.theirsStart, hunk.theirsEnd],

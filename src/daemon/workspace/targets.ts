@@ -32,7 +32,10 @@ export function gather(root: ConfinedRoot, input: SaveInput): Map<string, Slot> 
     slot.edit = edit;
     if (edit.renameTo === undefined) continue;
     const to = walk(root, edit.renameTo, false, input, "save");
-    if (to === path) throw new GinError("INVALID_REQUEST", `${edit.path} cannot be renamed to itself`, undefined, { facts: { field: "rename_to" } });
+    if (to === path)
+      throw new GinError("INVALID_REQUEST", `${edit.path} cannot be renamed to itself`, undefined, {
+        facts: { field: "rename_to" },
+      });
     const target = slotAt(slots, to, edit.renameTo);
     if (target.arrival !== undefined) throw twice(edit.renameTo);
     target.arrival = { from: path, edit };
@@ -44,7 +47,10 @@ export function gather(root: ConfinedRoot, input: SaveInput): Map<string, Slot> 
 
 function walk(root: ConfinedRoot, asked: string, follow: boolean, input: SaveInput, action: "save" | "delete"): string {
   const { path } = root.locate(asked, follow);
-  if (path === "") throw new GinError("NOT_A_FILE", "the workspace's root is a directory", undefined, { facts: { path: asked, kind: "directory" } });
+  if (path === "")
+    throw new GinError("NOT_A_FILE", "the workspace's root is a directory", undefined, {
+      facts: { path: asked, kind: "directory" },
+    });
   if (path !== asked) input.authorise(asked, action);
   input.authorise(path, action);
   return path;
@@ -59,7 +65,9 @@ function slotAt(slots: Map<string, Slot>, path: string, asked: string): Slot {
 }
 
 function twice(asked: string): GinError {
-  return new GinError("INVALID_REQUEST", `${asked} is edited twice in one save`, "give one edit for each path", { facts: { field: "edits", path: asked } });
+  return new GinError("INVALID_REQUEST", `${asked} is edited twice in one save`, "give one edit for each path", {
+    facts: { field: "edits", path: asked },
+  });
 }
 
 /** A path that a rename ends at may only be vacated (renamed away or deleted) by an edit of its own. */
@@ -76,9 +84,14 @@ function checkNesting(slots: ReadonlyMap<string, Slot>): void {
     for (let cut = slot.path.lastIndexOf("/"); cut > 0; cut = slot.path.lastIndexOf("/", cut - 1)) {
       const above = slots.get(slot.path.slice(0, cut));
       if (above !== undefined) {
-        throw new GinError("NOT_A_DIRECTORY", `${above.asked} and ${slot.asked} cannot be in one save`, "remove the file in a save of its own first", {
-          facts: { path: slot.path, kind: "file" },
-        });
+        throw new GinError(
+          "NOT_A_DIRECTORY",
+          `${above.asked} and ${slot.asked} cannot be in one save`,
+          "remove the file in a save of its own first",
+          {
+            facts: { path: slot.path, kind: "file" },
+          },
+        );
       }
     }
   }
@@ -94,7 +107,12 @@ export function expectation(slot: Slot, input: SaveInput): Expectation {
   if (slot.edit === undefined) return "absent";
   if (slot.edit.expect !== undefined) return slot.edit.expect;
   if (input.generation !== undefined) return "recorded";
-  throw new GinError("INVALID_REQUEST", `${slot.asked} comes without expect`, "give the sha256 you read, or absent; or give generation", {
-    facts: { field: "expect", path: slot.asked },
-  });
+  throw new GinError(
+    "INVALID_REQUEST",
+    `${slot.asked} comes without expect`,
+    "give the sha256 you read, or absent; or give generation",
+    {
+      facts: { field: "expect", path: slot.asked },
+    },
+  );
 }

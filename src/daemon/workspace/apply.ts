@@ -1,0 +1,147 @@
+import type { FailPoints, Log } from "../base/index.ts";
+import { errnoOf, GinError } from "../base/index.ts";
+import type { Hash, PathState } from "../store/index.ts";
+import { sha256 } from "./content.ts";
+import type { ConfinedRoot, Displaced, Staged } from "./files/index.ts";
+import { CHANGE_BYTES } from "./limits.ts";
+import type { Slice } from "./slice.ts";
+
+/** One path to bring to its committed state. */
+export interface Step {
+  readonly path: string;
+  readonly before: PathState;
+  readonly after: PathState;
+  readonly mode: number;
+  /** The content waiting beside the target; undefined for a removal. */
+  readonly staged: Staged | undefined;
+  /** Inode gin itself put at the path last: nobody else can be writing a file that is still that one with its content. */
+  readonly ownInode: bigint | undefined;
+}
+
+/** Bytes that stood at a path when it was replaced and were not the ones verified: somebody else's edit, kept. */
+export interface Rescued {
+  readonly path: string;
+  readonly content: NonNullable<PathState>;
+  readonly bytes: Uint8Array;
+}
+
+/** A displaced file that somebody may still be writing to: looked at once more before it goes. */
+export interface Lingering {
+  readonly path: string;
+  readonly temp: string;
+  readonly seen: Hash;
+}
+
+/** What applying came to. */
+export interface Applied {
+  readonly rescued: Rescued[];
+  readonly lingering: Lingering[];
+  /** Steps the file system refused; they are tried again. */
+  readonly failed: { readonly step: Step; readonly cause: unknown }[];
+}
+
+/** A file written this recently may have its writer still at it, in milliseconds. */
+const FRESH_MS = 2_000;
+
+/**
+ * Brings the paths of one committed save to their new state: first everything that is put in place, then everything that goes,
+ * so that a rename never leaves a moment without either name. Never throws: after the commit the only direction is forward.
+ */
+export async function applySteps(
+  root: ConfinedRoot,
+  steps: readonly Step[],
+  slice: Slice,
+  failPoints: FailPoints,
+  wallMs: number,
+): Promise<Applied> {
+  const applied: Applied = { rescued: [], lingering: [], failed: [] };
+  const emptied: string[] = [];
+  for (const step of [...steps.filter((one) => one.after !== null), ...steps.filter((one) => one.after === null)]) {
+    try {
+      const displaced =
+        step.staged === undefined
+          ? root.takeAway(step.path)
+          : root.place(step.staged, step.before === null ? "create" : "replace");
+      failPoints.hit("apply.displaced");
+      if (displaced !== undefined) inspect(root, step, displaced, applied, wallMs);
+      if (step.after === null) emptied.push(step.path);
+    } catch (cause) {
+      applied.failed.push({ step, cause });
+    }
+    failPoints.hit("apply.between");
+    const wait = slice.pause();
+    if (wait !== undefined) await wait;
+  }
+  // Directories are not recorded: one that a removal left empty goes too, as a version control system would have it.
+  for (const path of emptied) root.removeMade(ancestors(path));
+  return applied;
+}
+
+/** Looks at what came out of the target's place: the verified content goes, anything else is kept. */
+function inspect(root: ConfinedRoot, step: Step, displaced: Displaced, applied: Applied, wallMs: number): void {
+  const found = readDisplaced(root, displaced);
+  if (found === undefined) giveBack(root, step, displaced);
+  const known = isContent(step.before, found.content);
+  if (!known && !isContent(step.after, found.content)) applied.rescued.push({ path: step.path, ...found });
+  const fresh = wallMs - Number(displaced.stat.mtimeNs / 1_000_000n) < FRESH_MS && displaced.stat.inode !== step.ownInode;
+  if (displaced.stat.kind === "file" && (!known || fresh)) {
+    applied.lingering.push({ path: step.path, temp: displaced.temp, seen: found.content.sha256 });
+    return;
+  }
+  root.discard(displaced.temp);
+}
+
+function isContent(state: PathState, content: NonNullable<PathState>): boolean {
+  return state !== null && state.sha256 === content.sha256 && state.kind === content.kind;
+}
+
+/** A directory (or a file too large to keep) stood there: it gets its place back, and the step counts as refused. */
+function giveBack(root: ConfinedRoot, step: Step, displaced: Displaced): never {
+  const mine = root.takeAway(step.path);
+  root.putBack(displaced, step.path);
+  if (mine !== undefined) root.discard(mine.temp);
+  throw new GinError("NOT_A_FILE", `${step.path} is not a file any more`, undefined, { facts: { path: step.path } });
+}
+
+/** Bytes and content of a displaced file or symlink; undefined for what cannot be kept. */
+export function readDisplaced(
+  root: ConfinedRoot,
+  displaced: Displaced,
+): { content: NonNullable<PathState>; bytes: Uint8Array } | undefined {
+  if (displaced.stat.kind !== "file" && displaced.stat.kind !== "symlink") return undefined;
+  if (displaced.stat.size > CHANGE_BYTES) return undefined;
+  const { bytes, stat } = root.readTemp(displaced.temp, CHANGE_BYTES);
+  const kind = displaced.stat.kind;
+  return {
+    content: { kind, sha256: sha256(bytes), size: bytes.byteLength, executable: kind === "file" && stat.executable },
+    bytes,
+  };
+}
+
+/** Directories above a path, outermost first. */
+export function ancestors(path: string): string[] {
+  const above: string[] = [];
+  for (let cut = path.indexOf("/"); cut > 0; cut = path.indexOf("/", cut + 1)) above.push(path.slice(0, cut));
+  return above;
+}
+
+/** Looks at lingering files once more and lets them go; gives those that were written to meanwhile. */
+export function settle(root: ConfinedRoot, lingering: readonly Lingering[], log: Log): Rescued[] {
+  const rescued: Rescued[] = [];
+  for (const one of lingering) {
+    try {
+      const { bytes, stat } = root.readTemp(one.temp, CHANGE_BYTES);
+      const now = sha256(bytes);
+      if (now !== one.seen)
+        rescued.push({
+          path: one.path,
+          content: { kind: "file", sha256: now, size: bytes.byteLength, executable: stat.executable },
+          bytes,
+        });
+      root.discard(one.temp);
+    } catch (thrown) {
+      log.warn({ path: one.path, errno: errnoOf(thrown) }, "a displaced file could not be looked at again");
+    }
+  }
+  return rescued;
+}

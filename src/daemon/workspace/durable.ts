@@ -1,0 +1,81 @@
+import type { Clock, FailPoints } from "../base/index.ts";
+import type { Store } from "../store/index.ts";
+import { ancestors } from "./apply.ts";
+import type { ConfinedRoot } from "./files/index.ts";
+
+/** Longest time an applied save waits to be synced, in milliseconds. */
+const EVERY_MS = 2_000;
+/** Saves after which it is done at once. */
+const EVERY_SAVES = 64;
+
+/**
+ * Syncs the files and directories of applied saves in the background and marks the saves durable; until then the journal keeps
+ * their contents. States of a save here: waiting → syncing → gone. A failing sync means nobody knows what is on the disk: it is
+ * reported once through `onFailure` and never tried again.
+ */
+export class Durable {
+  readonly #root: ConfinedRoot;
+  readonly #store: Store;
+  readonly #clock: Clock;
+  readonly #failPoints: FailPoints;
+  readonly #onFailure: (cause: unknown) => void;
+  #waiting = new Map<string, readonly string[]>();
+  #cancel: (() => void) | undefined;
+  #running: Promise<void> = Promise.resolve();
+  #broken = false;
+
+  constructor(
+    deps: { root: ConfinedRoot; store: Store; clock: Clock; failPoints: FailPoints },
+    onFailure: (cause: unknown) => void,
+  ) {
+    this.#root = deps.root;
+    this.#store = deps.store;
+    this.#clock = deps.clock;
+    this.#failPoints = deps.failPoints;
+    this.#onFailure = onFailure;
+  }
+
+  /** An applied save and the paths it changed. */
+  add(save: string, paths: readonly string[]): void {
+    this.#waiting.set(save, paths);
+    if (this.#waiting.size >= EVERY_SAVES) void this.flush();
+    else this.#cancel ??= this.#clock.after(EVERY_MS, () => void this.flush());
+  }
+
+  /** Syncs all that wait; resolves when they are durable, or when that failed. */
+  flush(): Promise<void> {
+    this.#cancel?.();
+    this.#cancel = undefined;
+    const batch = this.#waiting;
+    this.#waiting = new Map();
+    this.#running = this.#running.then(() => this.#sync(batch));
+    return this.#running;
+  }
+
+  async #sync(batch: ReadonlyMap<string, readonly string[]>): Promise<void> {
+    if (batch.size === 0 || this.#broken) return;
+    const files = new Set<string>();
+    const directories = new Set<string>([""]);
+    for (const paths of batch.values()) {
+      for (const path of paths) {
+        files.add(path);
+        for (const above of ancestors(path)) directories.add(above);
+      }
+    }
+    try {
+      for (const path of files) {
+        await this.#root.syncFile(path);
+        this.#failPoints.hit("durable.file");
+      }
+      for (const path of directories) {
+        await this.#root.syncDirectory(path);
+        this.#failPoints.hit("durable.directory");
+      }
+      this.#failPoints.hit("durable.mark");
+      await this.#store.write("durable", { saves: [...batch.keys()] });
+    } catch (cause) {
+      this.#broken = true;
+      this.#onFailure(cause);
+    }
+  }
+}

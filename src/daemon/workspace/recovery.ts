@@ -1,0 +1,239 @@
+import { errnoOf, type FailPoints, GinError } from "../base/index.ts";
+import type { Hash, JournalStep, OpenSave, PathState } from "../store/index.ts";
+import type { WorkspaceDeps } from "./actor.ts";
+import { type Applied, ancestors, applySteps, type Rescued, type Step } from "./apply.ts";
+import { fileContent, linkContent, sameState } from "./content.ts";
+import type { ConfinedRoot } from "./files/index.ts";
+import { CHANGE_BYTES } from "./limits.ts";
+import { type Observed, observe } from "./observe.ts";
+import { type Line, type PlanView, planCommit, planRescue } from "./plan.ts";
+import { Slice } from "./slice.ts";
+import { isTorn } from "./torn.ts";
+
+/** Committed paths recovery could not put in place: the actor goes on trying. */
+export interface Leftover {
+  readonly save: string;
+  readonly failed: Applied["failed"];
+}
+
+/** What became of a workspace's open saves. */
+export interface Recovered {
+  readonly line: Line;
+  readonly leftover: readonly Leftover[];
+  /** Counts for the log: paths found in place, rewritten, and edited by others (theirs kept). */
+  readonly counts: { readonly inPlace: number; readonly rewritten: number; readonly external: number };
+}
+
+/** All that open saves say of one path, oldest first. */
+interface Chain {
+  readonly path: string;
+  /** Save that wants the last state. */
+  save: string;
+  readonly known: PathState[];
+  wanted: PathState;
+  mode: number;
+}
+
+/**
+ * Brings a directory to what its committed saves say, before anybody is served. Per path: what is wanted is there → nothing;
+ * an earlier state of the same saves, or a file torn by a power cut → written again; anything else is somebody's edit → it
+ * stays, is recorded, and ours is in history. Running it again, also after it was killed, changes nothing more.
+ */
+export async function recover(deps: WorkspaceDeps): Promise<Recovered> {
+  const { row, store, root, boot, failPoints } = deps;
+  failPoints.hit("recover.begin");
+  const saves = store.read.openSaves(row.rowid);
+  const sameBoot = saves.every((save) => save.boot === boot);
+  const strays = inspectTemps(deps, saves);
+  root.sweep();
+  failPoints.hit("recover.swept");
+  // Applied in this boot means the page cache has it: whatever differs now was changed later, by somebody else.
+  const open = saves.filter((save) => !(save.state === "applied" && save.boot === boot));
+  const steps: { step: Step; save: string }[] = [];
+  const outside: Observed[] = [];
+  const counts = { inPlace: 0, rewritten: 0, external: 0 };
+  for (const chain of chainsOf(open)) {
+    const seen = await look(root, chain.path);
+    failPoints.hit("recover.judged");
+    if (seen === undefined) counts.external++;
+    else if (sameState(seen.content, chain.wanted)) counts.inPlace++;
+    else if (chain.known.some((state) => sameState(state, seen.content)) || (!sameBoot && torn(deps, chain, seen))) {
+      counts.rewritten++;
+      steps.push({ save: chain.save, step: stage(deps, chain, seen, failPoints) });
+    } else {
+      counts.external++;
+      outside.push(seen);
+    }
+  }
+  // A step without its content staged must not run: taking the old file away is all it could do.
+  const ready = steps.map((one) => one.step).filter((step) => step.after === null || step.staged !== undefined);
+  const applied = await applySteps(root, ready, new Slice(deps.clock), failPoints, deps.clock.wallMs());
+  for (const { temp } of applied.lingering) root.discard(temp);
+  failPoints.hit("recover.applied");
+  const line = await record(deps, outside, [...applied.rescued, ...strays.rescued]);
+  for (const temp of strays.temps) root.discard(temp);
+  failPoints.hit("recover.external");
+  const leftover = leftovers(steps, applied);
+  await settleSaves(deps, saves, new Set(leftover.map((one) => one.save)));
+  failPoints.hit("recover.end");
+  return { line, leftover, counts };
+}
+
+function chainsOf(saves: readonly OpenSave[]): Chain[] {
+  const chains = new Map<string, Chain>();
+  for (const save of saves) {
+    for (const step of save.steps) {
+      const chain = chains.get(step.path);
+      if (chain === undefined) {
+        chains.set(step.path, { path: step.path, save: save.id, known: [step.before], wanted: step.after, mode: step.mode });
+        continue;
+      }
+      chain.known.push(chain.wanted, step.before);
+      chain.wanted = step.after;
+      chain.mode = step.mode;
+      chain.save = save.id;
+    }
+  }
+  return [...chains.values()];
+}
+
+/** Undefined when something that is not a file stands there: somebody else's doing, and nothing to record. */
+async function look(root: ConfinedRoot, path: string): Promise<Observed | undefined> {
+  try {
+    return await observe(root, path, CHANGE_BYTES);
+  } catch (thrown) {
+    if (thrown instanceof GinError && (thrown.reason === "NOT_A_FILE" || thrown.reason === "NOT_A_DIRECTORY")) return undefined;
+    throw thrown;
+  }
+}
+
+function torn(deps: WorkspaceDeps, chain: Chain, seen: Observed): boolean {
+  if (seen.content?.kind !== "file" || seen.bytes === undefined) return false;
+  for (const state of [chain.wanted, ...chain.known]) {
+    if (state?.kind !== "file") continue;
+    const whole = deps.store.read.object(state.sha256);
+    if (whole !== undefined && isTorn(seen.bytes, whole)) return true;
+  }
+  return false;
+}
+
+function stage(deps: WorkspaceDeps, chain: Chain, seen: Observed, failPoints: FailPoints): Step {
+  const base = { path: chain.path, before: seen.content, after: chain.wanted, mode: chain.mode, ownInode: undefined };
+  if (chain.wanted === null) return { ...base, staged: undefined };
+  const bytes = content(deps, chain.path, chain.wanted.sha256);
+  try {
+    deps.root.makeParents(chain.path);
+    const staged =
+      chain.wanted.kind === "symlink"
+        ? deps.root.stageLink(chain.path, Buffer.from(bytes).toString())
+        : deps.root.stage(chain.path, bytes, chain.mode);
+    failPoints.hit("recover.staged");
+    return { ...base, staged };
+  } catch (thrown) {
+    // No room to stage it (a full or read-only disk): the actor goes on trying, reads are served from the store.
+    deps.log.warn({ path: chain.path, errno: errnoOf(thrown) }, "a committed path could not be staged in recovery");
+    return { ...base, staged: undefined };
+  }
+}
+
+function content(deps: WorkspaceDeps, path: string, sha256: Hash): Uint8Array {
+  const bytes = deps.store.read.object(sha256);
+  if (bytes === undefined) throw new GinError("STORE_CORRUPT", `the committed content of ${path} is not in the store`);
+  return bytes;
+}
+
+/**
+ * Looks into gin's temps beside the paths of open saves. A save killed between exchange and inspection leaves there what it
+ * displaced: content the store does not know is somebody's edit, and is recorded before the temp goes.
+ */
+function inspectTemps(deps: WorkspaceDeps, saves: readonly OpenSave[]): { rescued: Rescued[]; temps: string[] } {
+  const found: { rescued: Rescued[]; temps: string[] } = { rescued: [], temps: [] };
+  const byDirectory = new Map<string, JournalStep[]>();
+  for (const save of saves) {
+    for (const step of save.steps) {
+      const directory = ancestors(step.path).at(-1) ?? "";
+      byDirectory.set(directory, [...(byDirectory.get(directory) ?? []), step]);
+    }
+  }
+  for (const [directory, steps] of byDirectory) {
+    for (const temp of deps.root.temps(directory)) {
+      const { bytes, stat } = deps.root.readTemp(temp, CHANGE_BYTES);
+      const state = stat.kind === "symlink" ? linkContent(bytes) : fileContent(bytes, stat.executable);
+      if (stat.kind === "directory" || stat.kind === "special" || deps.store.read.hasObject(state.sha256)) continue;
+      const step = steps.findLast((one) => one.before !== null) ?? (steps[0] as JournalStep);
+      found.rescued.push({ path: step.path, content: state, bytes });
+      found.temps.push(temp);
+    }
+  }
+  return found;
+}
+
+/** Records outside edits (which stay on disk) and displaced ones (which do not), in that order. */
+async function record(deps: WorkspaceDeps, outside: readonly Observed[], rescued: readonly Rescued[]): Promise<Line> {
+  const { row, store, clock, random, boot } = deps;
+  let line: Line = { generation: row.generation, head: row.head, tree: row.tree };
+  const view = (): PlanView => ({
+    workspace: row.rowid,
+    epoch: row.epoch,
+    store,
+    clock,
+    random,
+    startTree: line.tree,
+    pending: new Map(),
+  });
+  const commit = async (value: Parameters<typeof write>[0], next: Line): Promise<void> => {
+    await write(value);
+    line = next;
+  };
+  const write = async (value: NonNullable<ReturnType<typeof planCommit>["commit"]>): Promise<void> => {
+    const [result] = await store.write("commit", { saves: [value], boot });
+    if (result !== "committed") throw new GinError("INTERNAL", "recovery could not record what it found");
+  };
+  const planned = planCommit(view(), line, outside, undefined, undefined, undefined);
+  if (planned.commit !== undefined) await commit(planned.commit, planned.line);
+  for (const one of rescued) {
+    const ours = store.trees.get(line.tree, one.path);
+    const author = {
+      principal: "",
+      requestId: "",
+      message: "put back after an outside edit raced a save",
+      cause: "save" as const,
+    };
+    const plan = planRescue(view(), line, author, [{ ...one, ours }]);
+    await commit(plan.commit, plan.line);
+  }
+  return line;
+}
+
+function leftovers(steps: readonly { step: Step; save: string }[], applied: Applied): Leftover[] {
+  const bySave = new Map<string, { step: Step; cause: unknown }[]>();
+  const failed = new Map(applied.failed.map((one) => [one.step.path, one.cause]));
+  for (const { step, save } of steps) {
+    const unstaged = step.after !== null && step.staged === undefined;
+    if (!failed.has(step.path) && !unstaged) continue;
+    bySave.set(save, [...(bySave.get(save) ?? []), { step, cause: failed.get(step.path) }]);
+  }
+  return [...bySave].map(([save, list]) => ({ save, failed: list }));
+}
+
+/** Syncs everything open saves speak of and lets go of their journal, but for those that still have paths to apply. */
+async function settleSaves(deps: WorkspaceDeps, saves: readonly OpenSave[], keep: ReadonlySet<string>): Promise<void> {
+  const done = saves.filter((save) => !keep.has(save.id));
+  if (done.length === 0) return;
+  const { root, store, failPoints } = deps;
+  const directories = new Set<string>([""]);
+  const files = new Set<string>();
+  for (const save of done) {
+    for (const step of save.steps) {
+      files.add(step.path);
+      for (const above of ancestors(step.path)) directories.add(above);
+    }
+  }
+  for (const path of files) await root.syncFile(path);
+  for (const path of directories) await root.syncDirectory(path);
+  failPoints.hit("recover.synced");
+  const ids = done.map((save) => save.id);
+  await store.write("applied", { saves: ids });
+  failPoints.hit("recover.mark");
+  await store.write("durable", { saves: ids });
+}

@@ -1,0 +1,56 @@
+import { toGinError } from "../base/index.ts";
+import type { ConfinedRoot, Staged } from "./files/index.ts";
+import type { Decided } from "./judge.ts";
+import type { Slice } from "./slice.ts";
+
+/** The new contents of one save, written beside their targets under hidden names; nothing is visible yet. */
+export class Staging {
+  readonly #root: ConfinedRoot;
+  readonly #staged = new Map<string, Staged>();
+  readonly #made: string[] = [];
+
+  private constructor(root: ConfinedRoot) {
+    this.#root = root;
+  }
+
+  /**
+   * Writes every new content. Whatever a full or read-only disk has to say it says here; then nothing is left behind.
+   * `sync`: each temp is on disk before this returns (durability strict).
+   */
+  static async of(root: ConfinedRoot, changed: readonly Decided[], slice: Slice): Promise<Staging> {
+    const staging = new Staging(root);
+    for (const one of changed) {
+      if (one.after === null) continue;
+      const path = one.slot.path;
+      try {
+        staging.#made.push(...root.makeParents(path));
+        const bytes = one.bytes ?? new Uint8Array(0);
+        const staged =
+          one.after.kind === "symlink" ? root.stageLink(path, Buffer.from(bytes).toString()) : root.stage(path, bytes, one.mode);
+        staging.#staged.set(path, staged);
+      } catch (thrown) {
+        staging.abort();
+        throw toGinError(thrown, path);
+      }
+      const wait = slice.pause();
+      if (wait !== undefined) await wait;
+    }
+    return staging;
+  }
+
+  at(path: string): Staged | undefined {
+    return this.#staged.get(path);
+  }
+
+  /** Directories this save had to make, outermost first. */
+  get made(): readonly string[] {
+    return this.#made;
+  }
+
+  /** Takes everything back; only before the commit. */
+  abort(): void {
+    for (const staged of this.#staged.values()) this.#root.discard(staged.temp);
+    this.#root.removeMade(this.#made);
+    this.#staged.clear();
+  }
+}
