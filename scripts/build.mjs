@@ -1,5 +1,5 @@
-// `npm run build`: bundles into dist/, declarations of the SDK into dist/types. The same input gives the same bytes.
-import { cpSync, existsSync, readdirSync, readFileSync, rmSync } from "node:fs";
+// `npm run build [-- ENTRY…]`: bundles into dist/, declarations of the SDK into dist/types. The same input gives the same bytes.
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { build } from "esbuild";
 import { entryPoints, MISSING_OK } from "./lib/entries.mjs";
@@ -7,49 +7,79 @@ import { root, run } from "./lib/run.mjs";
 
 const started = performance.now();
 const { version } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
-const missing = Object.values(entryPoints).filter((file) => !existsSync(join(root, file)));
-if (missing.length > 0 && !MISSING_OK) {
-  console.error(`build: entry files are missing: ${missing.join(", ")}`);
+const named = process.argv.slice(2);
+const wanted = Object.entries(entryPoints).filter(([name]) => named.length === 0 || named.includes(name));
+const present = wanted.filter(([, file]) => existsSync(join(root, file)));
+const missing = wanted.filter((entry) => !present.includes(entry)).map(([, file]) => file);
+if (wanted.length === 0 || (missing.length > 0 && !MISSING_OK)) {
+  console.error(
+    missing.length > 0 ? `build: missing: ${missing.join(", ")}` : `build: entries: ${Object.keys(entryPoints).join(", ")}`,
+  );
   process.exit(1);
 }
 
 /** CommonJS dependencies call require; the name is kept free for this in every bundle. */
 const banner = 'import{createRequire as __ginRequire}from"node:module";const require=__ginRequire(import.meta.url);';
 
+// Built beside and put in place at once: a daemon that starts meanwhile finds the old bundles or the new ones.
 const dist = join(root, "dist");
-rmSync(dist, { recursive: true, force: true });
-const present = Object.fromEntries(Object.entries(entryPoints).filter(([, file]) => existsSync(join(root, file))));
+const fresh = join(root, ".build", `dist-${process.pid}`);
 
-await build({
-  absWorkingDir: root,
-  entryPoints: present,
-  outdir: "dist",
-  outExtension: { ".js": ".mjs" },
-  // Beside the entries, so that `new URL("./store-worker.mjs", import.meta.url)` holds wherever shared code lands.
-  chunkNames: "chunk-[hash]",
-  bundle: true,
-  splitting: true,
-  format: "esm",
-  platform: "node",
-  target: "node20",
-  // Native: they carry binaries of their own and are optional, so they stay packages.
-  external: ["better-sqlite3", "better-sqlite3-v12", "koffi"],
-  define: { __GIN_VERSION__: JSON.stringify(version) },
-  inject: ["scripts/lib/cjs-globals.mjs"],
-  banner: { js: banner },
-  legalComments: "linked",
-  logLevel: "warning",
-});
-
-await run("node", ["node_modules/typescript/bin/tsc", "-b", "src/clients/sdk"]);
-const types = join(root, ".build", "types", "src");
-for (const folder of ["clients/sdk", "gen", "paths"]) {
-  const from = join(types, folder);
-  if (existsSync(from))
-    cpSync(from, join(dist, "types", "src", folder), { recursive: true, filter: (file) => !file.endsWith(".tsbuildinfo") });
+async function bundle() {
+  await build({
+    absWorkingDir: root,
+    entryPoints: Object.fromEntries(present),
+    outdir: fresh,
+    outExtension: { ".js": ".mjs" },
+    // Beside the entries, so that `new URL("./store-worker.mjs", import.meta.url)` holds wherever shared code lands.
+    chunkNames: "chunk-[hash]",
+    bundle: true,
+    splitting: true,
+    format: "esm",
+    platform: "node",
+    target: "node20",
+    // Native: they carry binaries of their own and are optional, so they stay packages.
+    external: ["better-sqlite3", "better-sqlite3-v12", "koffi"],
+    define: { __GIN_VERSION__: JSON.stringify(version) },
+    inject: ["scripts/lib/cjs-globals.mjs"],
+    banner: { js: banner },
+    legalComments: "linked",
+    logLevel: "warning",
+  });
 }
 
-const outputs = readdirSync(dist, { recursive: true }).length;
-console.log(
-  `build: ${Object.keys(present).join(", ") || "no entry yet"}: ${outputs} files in ${Math.round(performance.now() - started)} ms`,
-);
+async function declarations() {
+  await run("node", ["node_modules/typescript/bin/tsc", "-b", "src/clients/sdk"]);
+  for (const folder of ["clients/sdk", "gen", "paths"]) {
+    const from = join(root, ".build", "types", "src", folder);
+    cpSync(from, join(fresh, "types", "src", folder), { recursive: true });
+  }
+}
+
+/** Named entries are laid over what is there; a whole build replaces it. */
+function putInPlace() {
+  if (named.length === 0) {
+    rmSync(dist, { recursive: true, force: true });
+    renameSync(fresh, dist);
+  } else {
+    mkdirSync(dist, { recursive: true });
+    cpSync(fresh, dist, { recursive: true });
+  }
+}
+
+try {
+  mkdirSync(fresh, { recursive: true });
+  await bundle();
+  if (named.length === 0) await declarations();
+  putInPlace();
+  const files = readdirSync(dist).length;
+  console.log(
+    `build: ${present.map(([name]) => name).join(", ")}: ${files} files in ${Math.round(performance.now() - started)} ms`,
+  );
+} catch (error) {
+  // esbuild and tsc have printed what is wrong.
+  console.error(`build: ${error.message.split("\n")[0]}`);
+  process.exitCode = 1;
+} finally {
+  rmSync(fresh, { recursive: true, force: true });
+}
