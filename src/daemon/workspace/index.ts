@@ -1,21 +1,51 @@
 // The door of workspace: one directory, its head, and the only way to change a file.
+import { type Fs, nodeFs } from "../base/index.ts";
 import { WorkspaceActor, type WorkspaceDeps } from "./actor.ts";
-import { type Recovered, recover } from "./recovery.ts";
+import { openRoot, type RootOptions } from "./files/index.ts";
+import { recover, type Recovered } from "./recovery.ts";
 import type { Workspace } from "./types.ts";
 
 export type { WorkspaceDeps } from "./actor.ts";
-export * from "./files/index.ts";
+export {
+  checkPath,
+  type ConfinedRoot,
+  type FilesFeatures,
+  type FileStat,
+  isSensitive,
+  openRoot,
+  type RootOptions,
+  TEMP_PREFIX,
+} from "./files/index.ts";
 export { CAPTURE_BYTES, CHANGE_BYTES, QUEUED_SAVES, WHOLE_READ_BYTES } from "./limits.ts";
 export type { Recovered } from "./recovery.ts";
 export type * from "./types.ts";
 
+/** How to open a workspace; `fs` and `rootOptions` are for tests and the host's configuration. */
+export interface OpenWorkspaceDeps extends Omit<WorkspaceDeps, "root" | "durability"> {
+  /** Default "default": applied files are synced in the background, the journal keeps their contents until then. */
+  readonly durability?: WorkspaceDeps["durability"];
+  readonly rootOptions?: RootOptions;
+  readonly fs?: Fs;
+  /** Told what recovery found, before anybody is served. */
+  readonly onRecovered?: (recovered: Recovered) => void;
+}
+
 /**
- * Recovers a workspace's directory from its open saves and takes it into service. The caller holds the store's lock and has
- * taken the workspace over (a fresh epoch in `row`). Rejects with the GinError of whatever recovery could not do.
+ * Opens a row's directory, recovers it from its open saves, and takes it into service. The caller holds the store's lock and
+ * the claim on the root, and has taken the workspace over (a fresh epoch in `row`). Rejects with a GinError:
+ * WORKSPACE_MISSING_ROOT when the directory is gone, else whatever recovery could not do.
  */
-export async function openWorkspace(
-  deps: WorkspaceDeps,
-): Promise<{ readonly workspace: Workspace; readonly recovered: Recovered }> {
-  const recovered = await recover(deps);
-  return { workspace: new WorkspaceActor(deps, recovered.line, recovered.leftover), recovered };
+export async function createWorkspace(deps: OpenWorkspaceDeps): Promise<Workspace> {
+  const { row, random, failPoints, log } = deps;
+  const root = openRoot(row.root, { fs: deps.fs ?? nodeFs, random, failPoints }, deps.rootOptions);
+  try {
+    const whole: WorkspaceDeps = { ...deps, root, durability: deps.durability ?? "default" };
+    const recovered = await recover(whole);
+    log.info({ workspace: row.id, ...recovered.counts }, "workspace recovered");
+    deps.onRecovered?.(recovered);
+    return new WorkspaceActor(whole, recovered.line, recovered.leftover);
+  } catch (thrown) {
+    root.close();
+    throw thrown;
+  }
 }
