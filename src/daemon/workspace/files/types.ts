@@ -51,6 +51,11 @@ export interface Displaced {
   /** Canonical path of the temp that holds it now. */
   readonly temp: string;
   readonly stat: FileStat;
+  /**
+   * What else had to be displaced during the same placing because it appeared in the moment without a name, newest first.
+   * Only the way without exchange has such a moment; left out when there was nothing.
+   */
+  readonly also?: readonly Displaced[];
 }
 
 /** An entry of a directory on disk. */
@@ -81,6 +86,11 @@ export interface ConfinedRoot {
   readonly device: bigint;
   readonly inode: bigint;
   readonly features: FilesFeatures;
+  /**
+   * The key under which this file system keeps a canonical path: two paths with one key name the same entry here.
+   * The path itself where names do not fold. Lets a caller see two new names of one save that would collide.
+   */
+  twinKey(path: string): string;
   /** Throws WORKSPACE_MISSING_ROOT when the directory at the root's path is gone or another one. Cheap: called before each turn. */
   check(): void;
   /** Syntax, protected names, walk. `follow`: whether a symlink as the last component is followed (reads and writes) or meant itself (delete, rename). A missing directory on the way gives stat undefined and the path as spelled. */
@@ -121,6 +131,8 @@ export interface ConfinedRoot {
   syncFile(path: string): Promise<void>;
   /** fsync of a directory; absent is fine. */
   syncDirectory(path: string): Promise<void>;
+  /** Canonical paths of gin's temps in one directory; none when it is not there. For recovery, which looks into them before it sweeps. */
+  temps(directory: string): string[];
   /** Removes every temp of gin's below the root (or just in these directories, canonical); gives how many. Never follows symlinks, never enters .git. */
   sweep(directories?: readonly string[]): number;
   close(): void;
@@ -132,4 +144,6 @@ export interface RootOptions {
   readonly sensitive?: readonly string[];
   /** Longest path in bytes (default 4,096) and component (255) are fixed by the contract. */
   readonly exchange?: "auto" | "off";
+  /** "auto": the strongest walk this system has. "identity-check" asks for the weaker one (tests of it on Linux). */
+  readonly confinement?: "auto" | "identity-check";
 }

@@ -1,0 +1,26 @@
+import type { FailPoints, Fs, Random } from "../../base/index.ts";
+import type { Swap } from "./exchange.ts";
+import type { Handles, Held } from "./handles.ts";
+import type { Guard } from "./sensitive.ts";
+
+/** How names fold on a file system: whether spellings that differ in case, or in Unicode form, name one entry. */
+export interface Folding {
+  readonly letters: boolean;
+  readonly form: boolean;
+}
+
+/** What every call below an open root stands on. */
+export interface Ground {
+  readonly fs: Fs;
+  readonly random: Random;
+  readonly failPoints: FailPoints;
+  readonly handles: Handles;
+  /** The root itself; open until the root is closed. */
+  readonly top: Held;
+  readonly guard: Guard;
+  readonly folding: Folding;
+  /** renameat2, where the library and this file system have it. */
+  readonly swap: Swap | undefined;
+  /** Throws WORKSPACE_MISSING_ROOT when the root is gone. */
+  check(): void;
+}
