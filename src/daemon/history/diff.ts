@@ -12,11 +12,11 @@ export interface Edit {
 }
 
 /**
- * Comparisons a search for the smallest script may cost before it is given up, beside two for each line; a million takes
- * 20 to 40 ms. It counts work and not time, so that every machine finds the same diff. With it unlike files stay linear.
+ * Comparisons a search for the smallest script may cost before it is given up, beside two for each line; 100,000 take
+ * 2 to 4 ms. It counts work and not time, so that every machine finds the same diff. With it unlike files stay linear.
  */
-const COST_CAP = 1_000_000;
-/** Once the whole was given up: the same for each piece between unique lines, per line of the piece; all pieces share a quarter of COST_CAP. */
+const COST_CAP = 400_000;
+/** Once the whole was given up: the same for each piece between unique lines, per line of the piece; all pieces share half of COST_CAP. */
 const PIECE_COST_PER_LINE = 64;
 
 /**
@@ -81,7 +81,7 @@ function search(a: readonly string[], b: readonly string[], changedA: Uint8Array
   }
   const anchors = uniqueAnchors(x.symbols, y.symbols);
   if (anchors.length === 0) return;
-  let shared = COST_CAP / 4;
+  let shared = COST_CAP / 2;
   let aStart = 0;
   let bStart = 0;
   for (const [i, j] of [...anchors, [x.symbols.length, y.symbols.length] as const]) {

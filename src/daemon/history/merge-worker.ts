@@ -1,7 +1,8 @@
-import { Worker } from "node:worker_threads";
+import type { Worker } from "node:worker_threads";
 import { type Clock, GinError } from "../base/index.ts";
 import type { Merge3 } from "./merge3.ts";
 import type { MergeJob, WorkerAnswer } from "./messages.ts";
+import { startThread } from "./start-thread.ts";
 
 /** Megabytes of heap a merge may take; more is too_large. Three texts of 8 MiB in lines of one byte stay below. */
 const HEAP_MB = 1024;
@@ -103,11 +104,7 @@ export class MergeWorker {
   }
 
   #start(): void {
-    const source = this.#entry.pathname.endsWith(".ts");
-    const thread = new Worker(this.#entry, {
-      execArgv: source ? ["--import", "tsx"] : [],
-      resourceLimits: { maxOldGenerationSizeMb: HEAP_MB },
-    });
+    const thread = startThread(this.#entry, { resourceLimits: { maxOldGenerationSizeMb: HEAP_MB } });
     this.#thread = thread;
     thread.on("message", (answer: WorkerAnswer) => {
       if (this.#thread !== thread) return;
