@@ -1,1 +1,6 @@
+// The door of store: everything durable, as values.
+export { checkIntegrity } from "./integrity.ts";
+export { readLockNote, takeLock } from "./lock.ts";
+export { openStore } from "./open.ts";
+export { loadSqlite, type Sqlite, type SqliteCopy, sqliteVersion } from "./sqlite.ts";
 export type * from "./types.ts";

@@ -1,0 +1,103 @@
+import { GinError } from "../../base/index.ts";
+import { blob, stateColumns } from "../rows.ts";
+import type { CommitResult, NewCheckpoint, SaveCommit } from "../types.ts";
+import type { Handler, Work } from "../work.ts";
+import { putNodes, putObjects, putRequest } from "./put.ts";
+
+/**
+ * The decision of a batch of saves: one transaction, a savepoint each. What was judged before is asked again here, in the
+ * statements: generation and epoch by the head's update, the fence by its lease row, the request by its key.
+ */
+export const commit: Handler<"commit"> = {
+  durable: true,
+  objects: (value) => value.saves.flatMap((save) => save.objects),
+  run(work, value) {
+    work.hit("commit.begin");
+    const results: CommitResult[] = [];
+    for (const save of value.saves) {
+      const failed = results.length > 0 && results.at(-1) !== "committed";
+      results.push(failed ? "skipped" : single(work, save, value.boot));
+    }
+    work.hit("commit.before");
+    return results;
+  },
+  after: (work) => work.hit("commit.after"),
+};
+
+/**
+ * Judges and writes one save. The savepoint ends before the contents are written: only the judgement can refuse, and what is
+ * thrown later undoes the whole transaction anyway.
+ */
+function single(work: Work, save: SaveCommit, boot: string): CommitResult {
+  work.statement("SAVEPOINT save").run();
+  const result = judge(work, save);
+  if (result !== "committed") work.statement("ROLLBACK TO save").run();
+  work.statement("RELEASE save").run();
+  if (result !== "committed") return result;
+  putObjects(work, save.objects);
+  putNodes(work, save.nodes);
+  work.hit("commit.objects");
+  for (const checkpoint of save.checkpoints) putCheckpoint(work, checkpoint);
+  putJournal(work, save, boot);
+  work.hit("commit.rows");
+  return result;
+}
+
+/** Moves the head, and says why it may not be moved. Writes the request's outcome. */
+function judge(work: Work, save: SaveCommit): CommitResult {
+  if (!moveHead(work, save)) return "stale";
+  if (save.fence !== undefined) {
+    // A grant ends the leases it overlaps in its own transaction, so "held with this epoch" is "not superseded".
+    const held = work
+      .statement("SELECT 1 FROM lease WHERE id = ? AND workspace = ? AND epoch = ? AND state = 'held'")
+      .get(save.fence.leaseId, save.workspace, save.fence.leaseEpoch);
+    if (held === undefined) return "fence";
+  }
+  if (save.request !== undefined && !putRequest(work, save.request)) return "request_exists";
+  return "committed";
+}
+
+/** False when the workspace is not where the save was judged. The first checkpoint of all is also its base. */
+function moveHead(work: Work, save: SaveCommit): boolean {
+  const first = save.checkpoints[0];
+  const last = save.checkpoints.at(-1);
+  if (first === undefined || last === undefined) {
+    const where = "SELECT 1 FROM workspace WHERE rowid = ? AND generation = ? AND epoch = ? AND status = 'active'";
+    return work.statement(where).get(save.workspace, save.generation, save.epoch) !== undefined;
+  }
+  for (const [index, { workspace, generation }] of save.checkpoints.entries()) {
+    if (workspace !== save.workspace || generation !== save.generation + index + 1) {
+      throw new GinError("INTERNAL", "a save's checkpoints do not follow its generation");
+    }
+  }
+  const { changes } = work
+    .statement(
+      "UPDATE workspace SET generation = ?, head = ?, tree = ?, base = iif(base = '', ?, base) WHERE rowid = ? AND generation = ? AND epoch = ? AND status = 'active'",
+    )
+    .run(last.generation, last.id, blob(last.tree), first.id, save.workspace, save.generation, save.epoch);
+  return changes === 1;
+}
+
+function putCheckpoint(work: Work, checkpoint: NewCheckpoint): void {
+  const { workspace, generation, id, cause, principal, requestId, message, timeMs, paths } = checkpoint;
+  const parents = JSON.stringify(checkpoint.parents);
+  work
+    .statement(
+      "INSERT INTO checkpoint(workspace, generation, id, parents, cause, principal, request_id, message, time_ms, tree, touched) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+    )
+    .run(workspace, generation, id, parents, cause, principal, requestId, message, timeMs, blob(checkpoint.tree), paths.length);
+  const insert = work.statement("INSERT INTO touched VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
+  for (const { path, before, after, renamedFrom } of paths) {
+    insert.run(workspace, generation, path, ...stateColumns(before), ...stateColumns(after), renamedFrom ?? null);
+  }
+}
+
+/** The steps stay until the files are durable; a save with nothing to apply is durable with its commit. */
+function putJournal(work: Work, save: SaveCommit, boot: string): void {
+  const last = save.checkpoints.at(-1);
+  if (save.journal.length === 0) return;
+  if (last === undefined) throw new GinError("INTERNAL", "a save without a checkpoint has nothing to apply");
+  work
+    .statement("INSERT INTO open_save(id, workspace, generation, state, boot, steps) VALUES (?, ?, ?, 'committed', ?, ?)")
+    .run(last.id, save.workspace, last.generation, boot, JSON.stringify(save.journal));
+}

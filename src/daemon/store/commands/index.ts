@@ -1,0 +1,33 @@
+import type { Commands } from "../types.ts";
+import type { Handler } from "../work.ts";
+import { commit } from "./commit.ts";
+import { detail, objects, refusal, request } from "./keep.ts";
+import { end, grant } from "./leases.ts";
+import { applied, durable } from "./saves.ts";
+import { create as createToken, revoke, used } from "./tokens.ts";
+import { upkeep } from "./upkeep.ts";
+import { create as createWorkspace, remove, status, takeover } from "./workspaces.ts";
+
+/** Commands that are one transaction; backup is not. */
+export type Transaction = Exclude<keyof Commands, "backup">;
+
+/** Every transaction by name. */
+export const HANDLERS: { readonly [K in Transaction]: Handler<K> } = {
+  commit,
+  applied,
+  durable,
+  refusal,
+  objects,
+  takeover,
+  "workspace.create": createWorkspace,
+  "workspace.status": status,
+  "workspace.remove": remove,
+  "lease.grant": grant,
+  "lease.end": end,
+  "token.create": createToken,
+  "token.revoke": revoke,
+  "token.used": used,
+  detail,
+  request,
+  upkeep,
+};

@@ -1,0 +1,21 @@
+import type { Handler } from "../work.ts";
+
+/** Their files are in place, perhaps not on disk for good. */
+export const applied: Handler<"applied"> = {
+  durable: false,
+  run(work, value) {
+    const update = work.statement("UPDATE open_save SET state = 'applied' WHERE id = ?");
+    for (const id of value.saves) update.run(id);
+    return null;
+  },
+};
+
+/** Their files are on disk for good: the journal lets go of them. */
+export const durable: Handler<"durable"> = {
+  durable: false,
+  run(work, value) {
+    const remove = work.statement("DELETE FROM open_save WHERE id = ?");
+    for (const id of value.saves) remove.run(id);
+    return null;
+  },
+};

@@ -1,0 +1,154 @@
+import { type Fs, GinError } from "../base/index.ts";
+import { STORE_FILE } from "./commands/backup.ts";
+import { storeError } from "./errors.ts";
+import { findCheckpoints } from "./find-checkpoints.ts";
+import { getMeta, type Meta } from "./meta.ts";
+import { type ObjectColumns, objectBytes } from "./objects.ts";
+import * as rows from "./rows.ts";
+import { SideReader } from "./side.ts";
+import { type Database, loadSqlite, type Statement } from "./sqlite.ts";
+import type { JournalStep, OpenSave, StoreFacts, StoreReader } from "./types.ts";
+
+/** A read-only connection: every call is a transaction of its own, over before it returns. */
+export interface Reading {
+  readonly db: Database;
+  /** A prepared statement, made once for each text. */
+  statement(sql: string): Statement;
+}
+
+/** The reads of the contract, and how to let go of their connection. */
+export interface ClosableReader extends StoreReader {
+  close(): void;
+}
+
+const WORKSPACES =
+  "SELECT w.rowid, w.id, w.name, r.id AS repository, r.name AS repository_name, w.root, w.device, w.inode, w.incarnation, w.generation, w.epoch, w.head, w.tree, w.base, w.status, w.lease_epoch FROM workspace w JOIN repository r ON r.rowid = w.repository";
+/** The rows of a removed workspace wait for upkeep and are not seen. */
+const LIVE = "EXISTS (SELECT 1 FROM workspace WHERE rowid = checkpoint.workspace)";
+
+/** Opens the reading side. Throws STORE_CORRUPT, STORE_READ_ONLY, IO_FAILED. */
+export function openReader(fs: Fs, directory: string): ClosableReader {
+  const side = new SideReader(fs, directory);
+  const reading = connect(directory);
+  const { db } = reading;
+  const one = <T>(sql: string, ...parameters: unknown[]): T | undefined =>
+    ask(() => reading.statement(sql).get(...parameters) as T | undefined);
+  const all = <T>(sql: string, ...parameters: unknown[]): T[] => ask(() => reading.statement(sql).all(...parameters) as T[]);
+  const checkpointWhere = (where: string, ...parameters: unknown[]) => {
+    const row = one<rows.CheckpointColumns>(`SELECT * FROM checkpoint WHERE ${where}`, ...parameters);
+    return row && rows.checkpointOf(row);
+  };
+  return {
+    workspaces: () => all<rows.WorkspaceColumns>(`${WORKSPACES} ORDER BY w.rowid`).map(rows.workspaceOf),
+    workspace(rowid) {
+      const row = one<rows.WorkspaceColumns>(`${WORKSPACES} WHERE w.rowid = ?`, rowid);
+      return row && rows.workspaceOf(row);
+    },
+    hasObject: (sha256) => one("SELECT 1 FROM object WHERE sha256 = ?", rows.blob(sha256)) !== undefined,
+    object(sha256) {
+      const row = one<ObjectColumns>("SELECT codec, size, segment, offset, body FROM object WHERE sha256 = ?", rows.blob(sha256));
+      return row && objectBytes(sha256, row, side);
+    },
+    treeNode: (hash) => one<{ data: Uint8Array }>("SELECT data FROM node WHERE hash = ?", rows.blob(hash))?.data,
+    checkpoint: (id) => checkpointWhere(`id = ? AND ${LIVE}`, id),
+    checkpointAt: (workspace, generation) => checkpointWhere("workspace = ? AND generation = ?", workspace, generation),
+    touched(checkpoint, offset, limit) {
+      const key = one<rows.CheckpointColumns>("SELECT * FROM checkpoint WHERE id = ?", checkpoint);
+      if (key === undefined) return { paths: [], count: 0 };
+      const page = "SELECT * FROM touched WHERE workspace = ? AND generation = ? ORDER BY path LIMIT ? OFFSET ?";
+      const found = all<rows.TouchedColumns>(page, key.workspace, key.generation, limit, offset);
+      return { paths: found.map(rows.changeOf), count: key.touched };
+    },
+    checkpoints: (query) => ask(() => findCheckpoints(reading, query)),
+    lastTouch: (workspace, path) =>
+      checkpointWhere(
+        "workspace = ? AND generation = (SELECT max(generation) FROM touched WHERE workspace = ? AND path = ?)",
+        workspace,
+        workspace,
+        path,
+      ),
+    request(scope, principal, id) {
+      const row = one<rows.RequestColumns>(
+        "SELECT * FROM request WHERE scope = ? AND principal = ? AND id = ?",
+        scope,
+        principal,
+        id,
+      );
+      return row && rows.requestOf(row);
+    },
+    openSaves: (workspace) =>
+      all<SaveColumns>("SELECT * FROM open_save WHERE workspace = ? ORDER BY generation", workspace).map((row) => ({
+        ...row,
+        steps: JSON.parse(row.steps) as JournalStep[],
+      })),
+    leases: (workspace) =>
+      all<rows.LeaseColumns>("SELECT * FROM lease WHERE workspace = ? ORDER BY epoch", workspace).map(rows.leaseOf),
+    lease(id) {
+      const row = one<rows.LeaseColumns>("SELECT * FROM lease WHERE id = ?", id);
+      return row && rows.leaseOf(row);
+    },
+    tokens: () => all<rows.TokenColumns>("SELECT * FROM token ORDER BY created_ms, id").map(rows.tokenOf),
+    token(id) {
+      const row = one<rows.TokenColumns>("SELECT * FROM token WHERE id = ?", id);
+      return row && rows.tokenOf(row);
+    },
+    detail(id) {
+      const row = one<rows.DetailColumns>("SELECT id, workspace, principal, kind, body, time_ms FROM detail WHERE id = ?", id);
+      return row && rows.detailOf(row);
+    },
+    facts: () => ask(() => factsOf(db, reading)),
+    close() {
+      side.close();
+      db.close();
+    },
+  };
+}
+
+type SaveColumns = Omit<OpenSave, "steps"> & { readonly steps: string };
+
+function connect(directory: string): Reading {
+  return ask(() => {
+    const db = loadSqlite().open(`${directory}/${STORE_FILE}`, { readonly: true, fileMustExist: true, timeout: 5000 });
+    db.pragma("cache_size = -32768");
+    const statements = new Map<string, Statement>();
+    const statement = (sql: string): Statement => {
+      let found = statements.get(sql);
+      if (found === undefined) {
+        found = db.prepare<unknown[], unknown>(sql);
+        statements.set(sql, found);
+      }
+      return found;
+    };
+    return { db, statement };
+  });
+}
+
+function factsOf(db: Database, { statement }: Reading): StoreFacts {
+  const number = (sql: string) => Number(statement(sql).pluck().get());
+  const pages = number("SELECT page_count - freelist_count FROM pragma_page_count, pragma_freelist_count");
+  const side = number("SELECT coalesce(sum(bytes), 0) FROM segment");
+  return {
+    storeId: metaOrFail(db, "storeId"),
+    cursorKey: metaOrFail(db, "cursorKey"),
+    leaseIncarnation: metaOrFail(db, "leaseIncarnation"),
+    requestsKeptSinceMs: metaOrFail(db, "requestsKeptSinceMs"),
+    createdMs: metaOrFail(db, "createdMs"),
+    bytes: pages * number("SELECT page_size FROM pragma_page_size") + side,
+    schemaVersion: number("SELECT user_version FROM pragma_user_version"),
+  };
+}
+
+function metaOrFail<K extends keyof Meta>(db: Database, key: K): Meta[K] {
+  const value = getMeta(db, key);
+  if (value === undefined) throw new GinError("STORE_CORRUPT", `the store does not say its ${key}`);
+  return value;
+}
+
+/** A closed connection is a fault of the caller (INTERNAL), the rest is mapped as for writes. */
+function ask<T>(read: () => T): T {
+  try {
+    return read();
+  } catch (thrown) {
+    throw storeError(thrown);
+  }
+}

@@ -1,0 +1,141 @@
+import { GinError } from "../base/index.ts";
+import type { Database } from "./sqlite.ts";
+
+/** Marks the file as a store of gin ("gin1"), so that another program's database is never migrated. */
+const APPLICATION_ID = 0x67696e31;
+
+/**
+ * Forward migrations; the n-th makes version n. One that has landed is never edited.
+ * Hashes are 32-byte blobs. A path's state is (kind, sha256, size): kind 0 absent, 1 file, 2 executable file, 3 symlink.
+ * Tables that only grow have an integer key, so that rows are appended; WITHOUT ROWID where the key is the row's place.
+ */
+export const MIGRATIONS: readonly string[] = [
+  `
+  CREATE TABLE meta(key TEXT PRIMARY KEY, value ANY NOT NULL) STRICT, WITHOUT ROWID;
+
+  -- Contents. codec 0 raw and 1 brotli have a body; 2 lies in side segment \`segment\` at \`offset\`.
+  CREATE TABLE object(
+    seq INTEGER PRIMARY KEY, sha256 BLOB NOT NULL, codec INTEGER NOT NULL, size INTEGER NOT NULL,
+    segment INTEGER, offset INTEGER, body BLOB) STRICT;
+  CREATE UNIQUE INDEX object_sha256 ON object(sha256);
+
+  CREATE TABLE node(seq INTEGER PRIMARY KEY, hash BLOB NOT NULL, data BLOB NOT NULL) STRICT;
+  CREATE UNIQUE INDEX node_hash ON node(hash);
+
+  -- Bytes taken in each side segment; what lies beyond is a torn tail and is written over.
+  CREATE TABLE segment(id INTEGER PRIMARY KEY, bytes INTEGER NOT NULL) STRICT;
+
+  CREATE TABLE repository(rowid INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, name TEXT NOT NULL) STRICT;
+
+  -- Row ids are not used twice: rows of a removed workspace may outlive it for a while.
+  CREATE TABLE workspace(
+    rowid INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, name TEXT NOT NULL,
+    repository INTEGER NOT NULL REFERENCES repository(rowid),
+    root TEXT NOT NULL, device TEXT NOT NULL, inode TEXT NOT NULL, incarnation TEXT NOT NULL,
+    generation INTEGER NOT NULL, epoch INTEGER NOT NULL, head TEXT NOT NULL, tree BLOB NOT NULL, base TEXT NOT NULL,
+    status TEXT NOT NULL, lease_epoch INTEGER NOT NULL) STRICT;
+
+  -- Workspaces whose rows upkeep still has to delete.
+  CREATE TABLE removed(workspace INTEGER PRIMARY KEY) STRICT;
+
+  CREATE TABLE checkpoint(
+    workspace INTEGER NOT NULL, generation INTEGER NOT NULL, id TEXT NOT NULL, parents TEXT NOT NULL, cause TEXT NOT NULL,
+    principal TEXT NOT NULL, request_id TEXT NOT NULL, message TEXT NOT NULL, time_ms INTEGER NOT NULL, tree BLOB NOT NULL,
+    touched INTEGER NOT NULL, PRIMARY KEY(workspace, generation)) STRICT, WITHOUT ROWID;
+  CREATE UNIQUE INDEX checkpoint_id ON checkpoint(id);
+
+  CREATE TABLE touched(
+    workspace INTEGER NOT NULL, generation INTEGER NOT NULL, path TEXT NOT NULL,
+    before_kind INTEGER NOT NULL, before_sha256 BLOB, before_size INTEGER,
+    after_kind INTEGER NOT NULL, after_sha256 BLOB, after_size INTEGER,
+    renamed_from TEXT, PRIMARY KEY(workspace, generation, path)) STRICT, WITHOUT ROWID;
+  CREATE INDEX touched_path ON touched(workspace, path, generation);
+
+  -- The journal: saves whose files are not known to be on disk for good. Few rows, read and written whole.
+  CREATE TABLE open_save(
+    id TEXT PRIMARY KEY, workspace INTEGER NOT NULL, generation INTEGER NOT NULL, state TEXT NOT NULL, boot TEXT NOT NULL,
+    steps TEXT NOT NULL) STRICT, WITHOUT ROWID;
+
+  -- In order of time, so that the old ones are at the front.
+  CREATE TABLE request(
+    seq INTEGER PRIMARY KEY, scope INTEGER NOT NULL, principal TEXT NOT NULL, id TEXT NOT NULL, operation TEXT NOT NULL,
+    digest BLOB NOT NULL, outcome TEXT NOT NULL, answer BLOB NOT NULL, time_ms INTEGER NOT NULL) STRICT;
+  CREATE UNIQUE INDEX request_key ON request(scope, principal, id);
+
+  CREATE TABLE lease(
+    id TEXT PRIMARY KEY, workspace INTEGER NOT NULL REFERENCES workspace(rowid) ON DELETE CASCADE, holder TEXT NOT NULL,
+    intent TEXT NOT NULL, paths TEXT NOT NULL, epoch INTEGER NOT NULL, ttl_ms INTEGER NOT NULL, state TEXT NOT NULL
+    ) STRICT, WITHOUT ROWID;
+  CREATE INDEX lease_workspace ON lease(workspace, epoch);
+
+  CREATE TABLE token(
+    id TEXT PRIMARY KEY, secret_sha256 BLOB NOT NULL, principal TEXT NOT NULL, scopes TEXT NOT NULL, workspaces TEXT NOT NULL,
+    paths TEXT NOT NULL, created_ms INTEGER NOT NULL, expires_ms INTEGER NOT NULL, last_used_ms INTEGER NOT NULL,
+    revoked_ms INTEGER NOT NULL, created_by TEXT NOT NULL) STRICT, WITHOUT ROWID;
+
+  CREATE TABLE detail(
+    seq INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, workspace INTEGER NOT NULL, principal TEXT NOT NULL, kind TEXT NOT NULL,
+    body BLOB NOT NULL, time_ms INTEGER NOT NULL) STRICT;
+  `,
+];
+
+/** Newest version this build knows. */
+export const SCHEMA_VERSION = MIGRATIONS.length;
+
+/**
+ * Looks at a store without changing a byte of it: its version, 0 for one that was never finished.
+ * Throws STORE_TOO_NEW naming both versions, STORE_CORRUPT for a database that is not ours.
+ */
+export function checkVersion(db: Database, supported = SCHEMA_VERSION): number {
+  const version = Number(db.pragma("user_version", { simple: true }));
+  const owner = Number(db.pragma("application_id", { simple: true }));
+  const tables = Number(db.prepare("SELECT count(*) FROM sqlite_schema").pluck().get());
+  if (owner !== APPLICATION_ID && (tables > 0 || version !== 0)) {
+    throw new GinError("STORE_CORRUPT", "the store's file is a database of another program");
+  }
+  if (version > supported) {
+    throw new GinError(
+      "STORE_TOO_NEW",
+      `the store has version ${version}; this gin knows versions up to ${supported}`,
+      undefined,
+      {
+        facts: { store_version: version, supported_version: supported },
+      },
+    );
+  }
+  return version;
+}
+
+/** Settings of the file itself; they count only before the first table is made. */
+export function configureFile(db: Database): void {
+  db.pragma("auto_vacuum = INCREMENTAL");
+  db.pragma(`application_id = ${APPLICATION_ID}`);
+  db.pragma("journal_mode = WAL");
+}
+
+/** Settings of the writing connection. Durable is the default; a transaction that may be weaker says so (writer.ts). */
+export function configureWriter(db: Database): void {
+  db.pragma("locking_mode = NORMAL");
+  db.pragma("synchronous = FULL");
+  db.pragma("wal_autocheckpoint = 0");
+  db.pragma("foreign_keys = ON");
+  db.pragma("temp_store = MEMORY");
+  db.pragma("cache_size = -65536");
+}
+
+/**
+ * Brings a store up to date, a transaction a version. `finish` runs inside the transaction that makes version 1, for what
+ * a new store needs from the start. `migrations` is for tests.
+ */
+export function migrate(db: Database, finish: () => void, migrations: readonly string[] = MIGRATIONS): void {
+  const from = Number(db.pragma("user_version", { simple: true }));
+  for (const [index, sql] of migrations.entries()) {
+    const version = index + 1;
+    if (version <= from) continue;
+    db.transaction(() => {
+      db.exec(sql);
+      if (version === 1) finish();
+      db.pragma(`user_version = ${version}`);
+    }).exclusive();
+  }
+}

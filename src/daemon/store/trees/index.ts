@@ -1,0 +1,1 @@
+export { createTrees } from "./trees.ts";
