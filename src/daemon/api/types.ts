@@ -1,7 +1,8 @@
 import type { ConnectRouter, ConnectRouterOptions, ContextValues } from "@connectrpc/connect";
-import type { Caller, Clock, Log, Random, Scope } from "../base/index.ts";
+import type { Caller, Clock, Log, Random } from "../base/index.ts";
 import type { Leases } from "../lease/index.ts";
-import type { RequestRow, Store, TokenRow } from "../store/index.ts";
+import type { Tokens } from "../policy/index.ts";
+import type { RequestRow, Store } from "../store/index.ts";
 import type { Workspace } from "../workspace/index.ts";
 
 /** A workspace as the host holds it: its names, and its actor while it is open. */
@@ -80,26 +81,6 @@ export interface HostControl {
   shutdown(drainMs: number): void;
 }
 
-/** What CreateToken asks for, already checked. */
-export interface NewToken {
-  readonly principal: string;
-  readonly scopes: readonly Scope[];
-  /** Workspace ids; empty is all. */
-  readonly workspaces: readonly string[];
-  /** Path prefixes; empty is all. */
-  readonly paths: readonly string[];
-  readonly expiresInMs: number;
-  readonly createdBy: string;
-}
-
-/** What the api asks of the tokens room. */
-export interface TokenControl {
-  /** Makes one; `token` is the whole secret, shown this once. */
-  create(input: NewToken, remember: (row: TokenRow) => RequestRow): Promise<{ readonly token: string; readonly row: TokenRow }>;
-  /** Revokes one at once; revoking again changes nothing. Rejects with ID_NOT_FOUND. */
-  revoke(id: string, remember: (row: TokenRow) => RequestRow): Promise<TokenRow>;
-}
-
 /** Everything the api is made of. */
 export interface ApiDeps {
   readonly clock: Clock;
@@ -108,9 +89,9 @@ export interface ApiDeps {
   readonly store: Store;
   readonly leases: Leases;
   readonly host: HostControl;
-  readonly tokens: TokenControl;
-  /** The caller the listener admitted; undefined is answered UNAUTHENTICATED. */
-  readonly callerOf: (values: ContextValues) => Caller | undefined;
+  readonly tokens: Pick<Tokens, "create" | "revoke" | "list" | "token">;
+  /** The caller the listener admitted; one without a name is answered UNAUTHENTICATED. */
+  readonly callerOf: (values: ContextValues) => Caller;
   /** Version of gin, e.g. "0.1.0". */
   readonly version: string;
   /** Who must hold a lease to save: "auto" is everybody who comes over TCP. */

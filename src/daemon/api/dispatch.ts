@@ -1,0 +1,132 @@
+import type { DescMessage, Message } from "@bufbuild/protobuf";
+import { type Caller, GinError, toGinError } from "../base/index.ts";
+import { requireScope } from "../policy/index.ts";
+import { within } from "./deadline.ts";
+import type { Ground, Handler, Handlers, Invocation } from "./invocation.ts";
+import { stateIn } from "./invocation.ts";
+import { methodOf, nameOf, OPERATIONS, type OperationKey, type RequestOf, type ResponseOf } from "./operations.ts";
+import { checkRequestId, digestOf, type RequestEntry, requireRequestId } from "./requests.ts";
+import { resolve } from "./resolve.ts";
+import { refuseUnknown } from "./unknown.ts";
+
+/** What every request message carries. */
+interface Addressed {
+  readonly repository: string;
+  readonly workspace: string;
+  readonly requestId: string;
+  /** Only Save has one: such a save changes nothing and is not recorded. */
+  readonly dryRun?: boolean;
+}
+
+/** Where a request came from. */
+export interface Origin {
+  readonly caller: Caller;
+  readonly signal: AbortSignal;
+}
+
+/** Brings a replayed answer up to date: remaining times. State is done for all. */
+export type Refresh = (key: OperationKey, response: Message) => void;
+
+/**
+ * The one pipeline between an admitted caller and the handlers, for typed RPCs and Call alike: unknown fields, address,
+ * request id, scope, handler, deadline. Everything it throws is a GinError.
+ */
+export class Dispatcher {
+  readonly #ground: Ground;
+  readonly #handlers: Handlers;
+  readonly #refresh: Refresh;
+  #running = 0;
+
+  constructor(ground: Ground, handlers: Handlers, refresh: Refresh) {
+    this.#ground = ground;
+    this.#handlers = handlers;
+    this.#refresh = refresh;
+  }
+
+  /** Requests between their start and their answer. */
+  get running(): number {
+    return this.#running;
+  }
+
+  /** Runs one operation. `checked`: the caller already looked for unknown fields (Call does, over its whole message). */
+  async run<K extends OperationKey>(key: K, request: RequestOf<K>, origin: Origin, checked = false): Promise<ResponseOf<K>> {
+    this.#running += 1;
+    try {
+      return await this.#run(key, request, origin, checked);
+    } catch (thrown) {
+      const error = toGinError(thrown);
+      if (error.reason === "INTERNAL") {
+        const facts = { err: error.cause ?? error, operation: nameOf(key), principal: origin.caller.principal };
+        this.#ground.log.error(facts, "a request failed inside gin");
+      }
+      throw error;
+    } finally {
+      this.#running -= 1;
+    }
+  }
+
+  async #run<K extends OperationKey>(key: K, request: RequestOf<K>, origin: Origin, checked: boolean): Promise<ResponseOf<K>> {
+    const { caller, signal } = origin;
+    const { clock, host } = this.#ground;
+    const operation = OPERATIONS[key];
+    if (caller.principal === "") throw new GinError("UNAUTHENTICATED", "nobody was admitted under this call");
+    if (!checked) refuseUnknown(methodOf(key).input, request);
+    const addressed: Addressed = request;
+    const recorded = operation.recorded && addressed.dryRun !== true;
+    if (recorded) requireRequestId(addressed.requestId);
+    else checkRequestId(addressed.requestId);
+    const found = resolve(host.workspaces(), caller, operation.target, addressed.repository, addressed.workspace);
+    const handler: Handler<K> = this.#handlers[key];
+    if (!recorded) {
+      requireScope(caller, operation.action);
+      const call: Invocation<K> = { caller, ...found, signal, remember: notRecorded };
+      const answer = handler(request, call);
+      // Most reads are answered in the same tick or the next: no timer or listener for those without a promise.
+      return answer instanceof Promise ? await within(answer, signal, clock) : answer;
+    }
+    const entry = this.#entry(key, request, addressed, caller, found);
+    const outcome = within(
+      this.#ground.requests.run(entry, signal, async () => {
+        requireScope(caller, operation.action);
+        if (signal.aborted) throw new GinError("CANCELLED", "the caller gave up before it started");
+        const remember = (response: ResponseOf<K>, kept?: ResponseOf<K>) => this.#ground.requests.row(entry, kept ?? response);
+        return handler(request, { caller, ...found, signal, remember });
+      }),
+      signal,
+      clock,
+    );
+    const { response, replayed } = await outcome;
+    return replayed ? this.#replayed(key, response as ResponseOf<K>, found) : (response as ResponseOf<K>);
+  }
+
+  #entry(
+    key: OperationKey,
+    request: Message,
+    addressed: Addressed,
+    caller: Caller,
+    found: Pick<Invocation, "target" | "hosted">,
+  ): RequestEntry {
+    const operation = nameOf(key);
+    const method = methodOf(key);
+    const input: DescMessage = method.input;
+    const ids = { repository: found.hosted?.repository ?? "", workspace: found.hosted?.id ?? "" };
+    // A workspace may be gone after the operation: only those on an open one are kept under it.
+    const scope = OPERATIONS[key].target === "open" ? (found.target?.rowid ?? 0) : 0;
+    const addressing = OPERATIONS[key].target === "host" ? addressed : ids;
+    const digest = digestOf(input, operation, request, {
+      repository: addressing.repository,
+      workspace: addressing.workspace,
+    });
+    return { scope, principal: caller.principal, id: addressed.requestId, operation, digest, response: method.output };
+  }
+
+  #replayed<K extends OperationKey>(key: K, response: ResponseOf<K>, found: Pick<Invocation, "target">): ResponseOf<K> {
+    this.#refresh(key, response);
+    const { state } = stateIn(found);
+    return { ...response, replayed: true, ...(state === undefined ? {} : { state: { $typeName: "gin.v1.State", ...state } }) };
+  }
+}
+
+function notRecorded(): never {
+  throw new Error("an operation that is not recorded asked for its outcome row");
+}

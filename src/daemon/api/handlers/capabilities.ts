@@ -1,0 +1,62 @@
+import { create, type MessageInitShape } from "@bufbuild/protobuf";
+import { CapabilitiesResponseSchema, type OperationSchema } from "../../../gen/gin/v1/context_pb.ts";
+import type { Caller } from "../../base/index.ts";
+import { type Ground, type Handlers, stateIn } from "../invocation.ts";
+import { LIMITS } from "../limits.ts";
+import { fieldOf, nameOf, OPERATION_KEYS, OPERATIONS, type OperationKey } from "../operations.ts";
+import type { FeatureFact } from "../types.ts";
+import { leaseRequired } from "./save.ts";
+
+/** Major of the protocol spoken here. */
+export const PROTOCOL = 1;
+
+/** Capabilities: what works, for this caller, on this machine. */
+export function capabilitiesHandlers(ground: Ground): Pick<Handlers, "capabilities"> {
+  return {
+    capabilities: (_request, call) =>
+      create(CapabilitiesResponseSchema, {
+        ...stateIn(call),
+        version: ground.version,
+        protocol: PROTOCOL,
+        principal: call.caller.principal,
+        scopes: [...call.caller.scopes].sort(),
+        operations: OPERATION_KEYS.filter((key) => mayCall(call.caller, key)).map(toOperation),
+        limits: Object.entries(LIMITS).map(([name, { value, unit }]) => ({ name, value: BigInt(value), unit })),
+        features: [...featuresOf(ground, call.caller), ...ground.host.features()],
+      }),
+  };
+}
+
+function mayCall(caller: Caller, key: OperationKey): boolean {
+  return caller.scopes.has(OPERATIONS[key].action);
+}
+
+function toOperation(key: OperationKey): MessageInitShape<typeof OperationSchema> {
+  const { kind, action } = OPERATIONS[key];
+  return { name: nameOf(key), field: fieldOf(key), kind, scope: action };
+}
+
+/** Features the api itself decides. */
+function featuresOf(ground: Ground, caller: Caller): FeatureFact[] {
+  const needed = leaseRequired(ground, caller);
+  return [
+    {
+      name: "lease_policy",
+      value: ground.requireLease,
+      note: needed ? "you need a lease to save" : "you may save without a lease",
+    },
+    {
+      name: "identity",
+      value: caller.tokenId === undefined ? "socket" : "token",
+      note:
+        caller.tokenId === undefined
+          ? "who can open the socket could act as the owner: names on it are attribution, not authority"
+          : "the token decides who you are",
+    },
+    { name: "merge", value: "three-way", note: "ON_CONFLICT_MERGE merges disjoint hunks; adjacent changes conflict" },
+    { name: "upload", value: "disabled", note: "Upload is not part of this version: send text or data" },
+    { name: "shell", value: "disabled", note: "running commands is not part of this version" },
+    { name: "language_servers", value: "disabled", note: "language servers are not part of this version" },
+    { name: "web", value: "disabled", note: "fetching from the web is not part of this version" },
+  ];
+}

@@ -1,0 +1,76 @@
+import { create } from "@bufbuild/protobuf";
+import { timestampFromMs } from "@bufbuild/protobuf/wkt";
+import { type ContextRequest, type ContextResponse, ContextResponseSchema } from "../../../gen/gin/v1/context_pb.ts";
+import { type Ground, type Handlers, type Invocation, stateIn, targetOf } from "../invocation.ts";
+import { invalid, LIMITS, toCount } from "../limits.ts";
+import { toCheckpoint } from "./checkpoint.ts";
+import { toLease } from "./lease.ts";
+import { baseOf } from "./snapshot.ts";
+
+/** Parts of Context that can be asked for alone. */
+const SECTIONS: readonly string[] = ["root", "leases", "history", "changes"];
+
+/** Leases shown unless everything was asked for; the rest comes from ListLeases. */
+const SOME_LEASES = 10;
+
+/** Context: what an agent calls first. */
+export function contextHandlers(ground: Ground): Pick<Handlers, "context"> {
+  return { context: (request, call) => context(ground, request, call) };
+}
+
+function context(ground: Ground, request: ContextRequest, call: Invocation): ContextResponse {
+  const target = targetOf(call);
+  const unknown = request.sections.findIndex((section) => !SECTIONS.includes(section));
+  if (unknown !== -1) throw invalid(`sections[${unknown}]`, `must be one of ${SECTIONS.join(", ")}`);
+  const wants = (section: string): boolean => request.sections.length === 0 || request.sections.includes(section);
+  const { status, note } = target.workspace.status();
+  const base = baseOf(ground, target);
+  return create(ContextResponseSchema, {
+    ...stateIn(call),
+    repository: target.repository,
+    repositoryName: target.repositoryName,
+    workspace: target.id,
+    workspaceName: target.name,
+    status,
+    statusNote: note,
+    principal: call.caller.principal,
+    applyPending: BigInt(target.workspace.applyPending()),
+    ...(wants("root") ? { root: target.root } : {}),
+    ...(wants("leases") ? { leases: leasesOf(ground, request, call) } : {}),
+    ...(wants("history") ? { base, published: base, ...historyOf(ground, target.rowid) } : {}),
+    ...(wants("changes") ? changesOf(ground, request, call) : {}),
+  });
+}
+
+/** The caller's own first, with their fences. */
+function leasesOf(ground: Ground, request: ContextRequest, call: Invocation) {
+  const { principal } = call.caller;
+  const all = ground.leases.list(targetOf(call).rowid).map((lease) => ({ lease, own: lease.holder === principal }));
+  const sorted = all.sort((a, b) => Number(b.own) - Number(a.own) || a.lease.leaseEpoch - b.lease.leaseEpoch);
+  const most = request.full ? LIMITS.list_max_entries.value : SOME_LEASES;
+  return sorted.slice(0, most).map(({ lease, own }) => toLease(lease, own));
+}
+
+function historyOf(ground: Ground, rowid: number) {
+  const facts = ground.reader.facts();
+  const first = ground.reader.checkpointAt(rowid, 1);
+  return {
+    historyBytes: BigInt(facts.bytes),
+    historyCompleteSince: timestampFromMs(first?.timeMs ?? facts.createdMs),
+  };
+}
+
+/** What changed since the generation the caller knows; nothing when it names none and does not ask for everything. */
+function changesOf(ground: Ground, request: ContextRequest, call: Invocation) {
+  const since = request.sinceGeneration;
+  if (since === undefined && !request.full) return {};
+  const known = since === undefined ? -1 : toCount(since);
+  const most = request.full ? LIMITS.context_full_changes.value : LIMITS.context_changes.value;
+  const rows = ground.reader
+    .checkpoints({ workspace: targetOf(call).rowid, limit: most + 1 })
+    .filter((row) => row.generation > known);
+  return {
+    changes: rows.slice(0, most).map((row) => toCheckpoint(ground, call.caller, row)),
+    changesCut: rows.length > most,
+  };
+}

@@ -1,0 +1,58 @@
+import { GinError } from "../../base/index.ts";
+import type { Hash, PathState } from "../../store/index.ts";
+import { checkPath, isSensitive } from "../../workspace/index.ts";
+import type { Ground, Target } from "../invocation.ts";
+
+/** A checkpoint to read from. */
+export interface Snapshot {
+  /** "ck_…". */
+  readonly checkpoint: string;
+  readonly tree: Hash;
+}
+
+/** True for the snapshot that is read from disk. */
+export function isHead(snapshot: string): boolean {
+  return snapshot === "" || snapshot === "head";
+}
+
+/** The checkpoint a snapshot names: "base", "published" or an id of this workspace. Throws ID_NOT_FOUND. */
+export function findSnapshot(ground: Ground, target: Target, snapshot: string): Snapshot {
+  const id = snapshot === "base" || snapshot === "published" ? baseOf(ground, target) : snapshot;
+  const found = id === "" ? undefined : ground.reader.checkpoint(id);
+  if (found === undefined || found.workspace !== target.rowid) {
+    throw new GinError("ID_NOT_FOUND", "no such snapshot in this workspace", "name head, base, published or a checkpoint id", {
+      facts: { id: snapshot.slice(0, 128) },
+    });
+  }
+  return { checkpoint: found.id, tree: found.tree };
+}
+
+/** The workspace's base checkpoint, "" before the first; what is published is the base until something else is. */
+export function baseOf(ground: Ground, target: Target): string {
+  return ground.reader.workspace(target.rowid)?.base ?? "";
+}
+
+/**
+ * A path as a tree spells it. Trees hold names only, so there is nothing to walk: spelling decides. Throws PATH_INVALID, and
+ * PATH_SENSITIVE for protected names, which no tree holds.
+ */
+export function treePath(path: string): string {
+  const plain = checkPath(path);
+  if (!isSensitive(plain)) return plain;
+  throw new GinError("PATH_SENSITIVE", `${plain} is a protected name`, undefined, { facts: { path: plain } });
+}
+
+/** What a snapshot holds at a path. Throws PATH_NOT_FOUND. */
+export function lookUp(ground: Ground, snapshot: Snapshot, path: string): PathState | "directory" {
+  const state = path === "" ? null : ground.store.trees.get(snapshot.tree, path);
+  if (state !== null) return state;
+  if (path === "" || ground.store.trees.list(snapshot.tree, path) !== undefined) return "directory";
+  throw new GinError("PATH_NOT_FOUND", `nothing is at ${path} in that snapshot`, undefined, { facts: { path } });
+}
+
+/** The bytes of a recorded content. Throws CONTENT_NOT_KEPT. */
+export function bytesOf(ground: Ground, path: string, sha256: Hash): Uint8Array {
+  const bytes = ground.reader.object(sha256);
+  if (bytes !== undefined) return bytes;
+  throw new GinError("CONTENT_NOT_KEPT", `the bytes ${path} had then are not kept`, undefined, { facts: { path, sha256 } });
+}
