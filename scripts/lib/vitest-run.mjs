@@ -21,15 +21,15 @@ function readLines(file) {
 }
 
 /**
- * Runs vitest on some projects; after `seconds` (0: none) it is ended with every process it started.
+ * Runs vitest on some projects (only these files, if any are named); after `seconds` (0: none) it is ended with every process it started.
  * Gives the results that were reached, whether time ran out, vitest's own verdict, and the processes that tests left behind
  * (ended here, and a failure: a test that leaks a daemon leaks it on its reader's machine too).
  */
-export async function runVitest({ projects, env = {}, seconds = 0 }) {
+export async function runVitest({ projects, files = [], env = {}, seconds = 0 }) {
   const folder = mkdtempSync(join(tmpdir(), "gin-results-"));
   const results = join(folder, "results.jsonl");
   const args = ["node_modules/vitest/vitest.mjs", "run", "--reporter=default", "--reporter=./scripts/lib/reporter.mjs"];
-  const child = spawn(process.execPath, [...args, ...projects.flatMap((name) => ["--project", name])], {
+  const child = spawn(process.execPath, [...args, ...projects.flatMap((name) => ["--project", name]), ...files], {
     cwd: root,
     stdio: ["ignore", "inherit", "inherit"],
     env: { ...process.env, ...env, GIN_TEST_RESULTS: results },
