@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { PROOF_ROWS } from "./lib/proof-rows.mjs";
-import { root, run } from "./lib/run.mjs";
+import { root, runOrExit } from "./lib/run.mjs";
 import { presentSuites } from "./lib/suites.mjs";
 import { Tally } from "./lib/tally.mjs";
 import { runVitest } from "./lib/vitest-run.mjs";
@@ -26,7 +26,7 @@ function proofFiles() {
   return all.filter((file) => file.endsWith(".proof.test.ts")).map((file) => join(root, "test", file));
 }
 
-await run("node", ["scripts/build.mjs"]);
+await runOrExit("node", ["scripts/build.mjs"]);
 const tally = new Tally();
 const outcome = await runVitest({ projects: presentSuites().map(({ name }) => name), files, env });
 tally.addRun({ name: "proof" }, seed, outcome);

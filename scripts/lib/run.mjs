@@ -15,3 +15,13 @@ export function run(command, args, options = {}) {
     });
   });
 }
+
+/** The same for a script that cannot go on without it: ends this process when it fails. */
+export async function runOrExit(command, args) {
+  try {
+    await run(command, args);
+  } catch (error) {
+    console.error(error.message);
+    process.exit(1);
+  }
+}
