@@ -3,6 +3,7 @@
 export { callerKey } from "./caller-key.ts";
 export { toConnectError } from "./error-detail.ts";
 export { DEFAULT_LIMITS } from "./limits.ts";
+export { createListener } from "./listener.ts";
 export type {
   BoundAddress,
   Gate,
