@@ -77,7 +77,7 @@ export class NotSentError extends TransportError {
 export class UnknownOutcomeError extends TransportError {
   /** The id to ask RequestOutcome about. */
   readonly requestId: string;
-  /** False for the few mutations whose outcome is not recorded (lease renewals and releases, Shutdown). */
+  /** False for the few mutations whose outcome is not recorded (lease renewals and releases). */
   readonly recorded: boolean;
 
   constructor(message: string, code: string, cause: unknown, requestId: string, recorded: boolean) {
@@ -85,6 +85,19 @@ export class UnknownOutcomeError extends TransportError {
     this.name = "UnknownOutcomeError";
     this.requestId = requestId;
     this.recorded = recorded;
+  }
+}
+
+/** A daemon could not be started, so nothing was sent. `logTail` is the end of its log, for the person; may be empty. */
+export class StartError extends NotSentError {
+  readonly suggestion: string;
+  readonly logTail: string;
+
+  constructor(message: string, suggestion: string, logTail: string, cause?: unknown) {
+    super(message, "NOT_STARTED", cause, false);
+    this.name = "StartError";
+    this.suggestion = suggestion;
+    this.logTail = logTail;
   }
 }
 

@@ -1,6 +1,8 @@
-// The door of the SDK. Loading it costs node:http; protobuf comes with createClient, connect-node with transport(). Exports are pinned by a test.
+// The door of the SDK. Loading it costs node:http: protobuf comes with createClient, connect-node with transport(). Exports are pinned by a test.
 export { type CallOptions, DEFAULT_TIMEOUT_MS, type Identity } from "./channel.ts";
-export { createClient, type GinClient, type Unary } from "./client.ts";
+export type { GinClient, Unary } from "./client.ts";
+export { createClient } from "./create.ts";
+export { programFile } from "./entry.ts";
 export {
   EngineError,
   type ErrorDetail,
@@ -9,6 +11,7 @@ export {
   type JsonObject,
   type JsonValue,
   NotSentError,
+  StartError,
   TransportError,
   UnknownOutcomeError,
   UsageError,
@@ -19,4 +22,3 @@ export { mintRequestId } from "./ids.ts";
 export { ADMIN_OPERATIONS, OPERATIONS, type OperationInfo } from "./operations.ts";
 export type { Target, TlsFiles } from "./poster.ts";
 export { openSession, type Session } from "./session.ts";
-export { daemonEntry, StartError, startDaemon } from "./start.ts";

@@ -38,7 +38,7 @@ export const ADMIN_OPERATIONS: { readonly [method: string]: OperationInfo } = {
   RevokeToken: RECORDED,
   Status: READ,
   Backup: RECORDED,
-  Shutdown: UNRECORDED,
+  Shutdown: RECORDED,
 };
 
 /**

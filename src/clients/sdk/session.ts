@@ -1,5 +1,13 @@
 import { readFileSync } from "node:fs";
-import { compareVersions, type HostPaths, locateHost, PROTOCOL, readMetadata, VERSION } from "../../paths/index.ts";
+import {
+  compareVersions,
+  type HostPaths,
+  locateHost,
+  PROTOCOL,
+  readMetadata,
+  readTokenFile,
+  VERSION,
+} from "../../paths/index.ts";
 import type { CallOptions } from "./channel.ts";
 import type { GinClient } from "./client.ts";
 import { type JsonObject, NotSentError, UsageError } from "./errors.ts";
@@ -158,11 +166,10 @@ export class Session {
 
 /**
  * Prepares a session; nothing is sent before its first call. Throws UsageError for an endpoint that is none and for files that cannot be
- * read, PathsError where the host has no usable place.
+ * read, TokenFileError for a token file that is none or open to others, PathsError where the host has no usable place.
  */
 export function openSession(options: SessionOptions): Session {
-  const token = options.tokenFile === undefined ? undefined : readText(options.tokenFile, "--token-file").trim();
-  if (token === "") throw new UsageError("--token-file names an empty file");
+  const token = options.tokenFile === undefined ? undefined : readTokenFile(options.tokenFile);
   const identity = { client: options.client, principal: options.principal, token, timeoutMs: options.timeoutMs };
   return new Session(options, identity, options.endpoint === undefined ? locateHost(located(options)) : targetOf(options));
 }

@@ -2,7 +2,6 @@ import { spawn } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { connect } from "node:net";
 import type { Readable } from "node:stream";
-import { fileURLToPath } from "node:url";
 import {
   type DaemonOptions,
   ensurePrivateDirectory,
@@ -11,7 +10,8 @@ import {
   type ReadyLine,
   readMetadata,
 } from "../../paths/index.ts";
-import { EngineError, type JsonObject, NotSentError } from "./errors.ts";
+import { programFile } from "./entry.ts";
+import { EngineError, type JsonObject, NotSentError, StartError } from "./errors.ts";
 import type { SessionOptions } from "./flags.ts";
 
 /** Milliseconds a started daemon may take until it serves: recovery runs before it listens. */
@@ -44,25 +44,6 @@ const SESSION_VARIABLES = new Set(
     "DAEMON_OPTIONS",
   ].map((name) => `GIN_${name}`),
 );
-
-/** A daemon could not be started, so nothing was sent. `logTail` is the end of its log, for the person; may be empty. */
-export class StartError extends NotSentError {
-  readonly suggestion: string;
-  readonly logTail: string;
-
-  constructor(message: string, suggestion: string, logTail: string, cause?: unknown) {
-    super(message, "NOT_STARTED", cause, false);
-    this.name = "StartError";
-    this.suggestion = suggestion;
-    this.logTail = logTail;
-  }
-}
-
-/** The daemon program of this installation: beside the bundle, or in dist/ when run from source. */
-export function daemonEntry(): string {
-  const beside = fileURLToPath(new URL("./daemon.mjs", import.meta.url));
-  return existsSync(beside) ? beside : fileURLToPath(new URL("../../../dist/daemon.mjs", import.meta.url));
-}
 
 /** What starting needs to know beside the host's places. */
 type StartOptions = Pick<SessionOptions, "host" | "data" | "daemon">;
@@ -107,7 +88,7 @@ export async function replaceDaemon(
 }
 
 async function launch(paths: HostPaths, options: StartOptions, lockWaitMs: number, signal: AbortSignal): Promise<void> {
-  const entry = options.daemon ?? daemonEntry();
+  const entry = options.daemon ?? programFile("daemon.mjs");
   if (!existsSync(entry)) throw new StartError("the daemon program is missing", "run npm run build", "");
   ensurePrivateDirectory(paths.host);
   const daemon: DaemonOptions = {

@@ -1,0 +1,24 @@
+import type { Command } from "../command.ts";
+import { text, texts } from "../output.ts";
+import { showLine } from "../terminal.ts";
+
+/** What an id, a request or a reason is. */
+export const command: Command = {
+  usage: "explain ID",
+  words: [1, 1],
+  help: [["ID", "any id gin gave out, request:ID for a request id, or the name of a reason"]],
+  async run(context) {
+    const answer = await context.session().run("explain", { id: context.positionals[0] ?? "" });
+    const { out } = context;
+    if (context.json) {
+      out.json(answer);
+      return;
+    }
+    out.line(`${out.style("bold", showLine(text(answer, "id")))} (${showLine(text(answer, "kind"))})`);
+    out.line(showLine(text(answer, "summary")));
+    const facts = typeof answer.facts === "object" && answer.facts !== null && !Array.isArray(answer.facts) ? answer.facts : {};
+    out.facts(Object.entries(facts).map(([name, value]) => [name, typeof value === "string" ? value : JSON.stringify(value)]));
+    for (const line of texts(answer, "lineage")) out.line(`${out.style("dim", "from")}  ${showLine(line)}`);
+    for (const line of texts(answer, "next")) out.line(`${out.style("cyan", "next")}  ${showLine(line)}`);
+  },
+};

@@ -1,0 +1,49 @@
+import { compareVersions, type HostPaths, readMetadata, VERSION } from "../../paths/index.ts";
+import { EngineError, type JsonObject, type Session, TransportError } from "../sdk/index.ts";
+import { type Check, check } from "./checks.ts";
+import { list, text } from "./output.ts";
+import { maybeAlive } from "./process.ts";
+
+/** Whether the daemon runs and answers, agrees with this client, and has its workspaces. The session must not spawn. */
+export async function daemonChecks(session: Session, paths: HostPaths): Promise<Check[]> {
+  let status: JsonObject;
+  try {
+    status = await session.admin("Status", {}, { timeoutMs: 5000 });
+  } catch (thrown) {
+    if (thrown instanceof EngineError) return [check("daemon", "note", `refuses to tell its status: ${thrown.detail.reason}`)];
+    if (thrown instanceof TransportError) return [silent(thrown, paths)];
+    throw thrown;
+  }
+  const running = `gin ${text(status, "version")} answers on its socket (pid ${text(status, "pid")}, ${text(status, "mode").replace("_", " ")})`;
+  return [check("daemon", "ok", running), skew(text(status, "version")), ...list(status, "workspaces").map(workspace)];
+}
+
+function silent(thrown: TransportError, paths: HostPaths): Check {
+  const daemon = readMetadata(paths.metadata);
+  if (daemon !== undefined && maybeAlive(daemon)) {
+    return check("daemon", "wrong", `process ${daemon.pid} has the host and does not answer (${thrown.code})`, "gin stop");
+  }
+  const absent = ["ENOENT", "ECONNREFUSED"].includes(thrown.code);
+  return absent ? check("daemon", "ok", "none is running") : check("daemon", "wrong", thrown.message, "gin stop");
+}
+
+function skew(version: string): Check {
+  const difference = compareVersions(VERSION, version);
+  if (difference === 0) return check("version skew", "ok", "client and daemon are the same version");
+  const text = `the daemon is gin ${version}, this client ${VERSION}`;
+  return difference > 0
+    ? check("version skew", "note", text, "gin stop")
+    : check("version skew", "note", text, "install the newer gin here too");
+}
+
+function workspace(info: JsonObject): Check {
+  const name = `workspace ${text(info, "name")}`;
+  const status = text(info, "status");
+  const why = text(info, "status_note");
+  if (status === "active" || status === "closed") return check(name, "ok", `${status}, ${text(info, "root")}`);
+  const mend =
+    status === "missing"
+      ? `restore the directory, or gin workspace remove ${text(info, "id")}`
+      : `gin workspace open ${text(info, "root")}`;
+  return check(name, "wrong", `${status}${why === "" ? "" : `: ${why}`}`, mend);
+}

@@ -1,0 +1,152 @@
+import { PathsError, TokenFileError } from "../../paths/index.ts";
+import {
+  EngineError,
+  type ErrorDetail,
+  isObject,
+  type JsonObject,
+  type JsonValue,
+  NotSentError,
+  StartError,
+  UnknownOutcomeError,
+  UsageError,
+} from "../sdk/index.ts";
+import type { Output } from "./output.ts";
+import { EXIT } from "./run.ts";
+import { showLine, showText } from "./terminal.ts";
+
+/** Where a failure is told, and the command line it befell. */
+export interface Reporting {
+  readonly out: Output;
+  readonly err: Output;
+  readonly json: boolean;
+  readonly argv: readonly string[];
+}
+
+/** Longest fact and longest next call that are shown whole. */
+const FACT_CHARACTERS = 100;
+const NEXT_CHARACTERS = 600;
+
+/**
+ * Tells a person what went wrong and what to do, and gives the exit status. With `--json` an engine error goes to standard output as
+ * `{"error":…}`, the same as a Response would carry it.
+ */
+export function report(thrown: unknown, to: Reporting): number {
+  if (thrown instanceof EngineError) {
+    if (to.json) to.out.json({ error: thrown.detail.raw });
+    else explain(thrown.detail, thrown.requestId, to);
+    return EXIT.refused;
+  }
+  if (thrown instanceof UsageError) return tell(to.err, thrown.message, [], EXIT.usage);
+  if (thrown instanceof TokenFileError) return tell(to.err, thrown.message, [thrown.suggestion], EXIT.usage);
+  if (thrown instanceof PathsError) {
+    return tell(to.err, thrown.message, [thrown.suggestion], thrown.fault === "config" ? EXIT.usage : EXIT.transport);
+  }
+  if (thrown instanceof UnknownOutcomeError) {
+    const next = thrown.recorded ? `gin outcome ${thrown.requestId}${sessionFlags(to.argv)}` : "gin lease list";
+    return tell(
+      to.err,
+      `${thrown.message}: the outcome is unknown`,
+      ["it may or may not have happened; this tells:", next],
+      EXIT.unknown,
+    );
+  }
+  if (thrown instanceof StartError) {
+    status(to.err, thrown.message, [thrown.suggestion]);
+    if (thrown.logTail !== "") {
+      to.err.line("  the end of its log:");
+      for (const line of thrown.logTail.split("\n")) to.err.line(`  | ${showLine(line)}`);
+    }
+    return EXIT.transport;
+  }
+  if (thrown instanceof NotSentError) {
+    const absent = ["ENOENT", "ECONNREFUSED"].includes(thrown.code);
+    const lines = thrown.sent ? ["nothing was changed; it can be asked again"] : ["nothing was sent"];
+    return tell(to.err, thrown.message, absent ? [...lines, "gin start starts a daemon"] : lines, EXIT.transport);
+  }
+  // A fault of the CLI itself: nothing is known of what was asked, so the stack is worth more than a sentence.
+  to.err.line(
+    `gin: a fault in the command line client\n${showText(thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown))}`,
+  );
+  return EXIT.transport;
+}
+
+function tell(err: Output, message: string, lines: readonly string[], exit: number): number {
+  status(err, message, lines);
+  return exit;
+}
+
+function status(err: Output, message: string, lines: readonly string[]): void {
+  err.line(`${err.style("red", "gin:")} ${showText(message)}`);
+  for (const line of lines) if (line !== "") err.line(`  ${showLine(line)}`);
+}
+
+/** An engine error: reason and message, suggestion, facts, and the call that would do next. */
+export function explain(detail: ErrorDetail, requestId: string | undefined, to: Pick<Reporting, "err" | "argv">): void {
+  const { err } = to;
+  err.line(`${err.style("red", "gin:")} ${err.style("bold", showLine(detail.reason))}: ${showLine(detail.message)}`);
+  if (detail.suggestion !== "") err.line(`  ${showLine(detail.suggestion)}`);
+  for (const [name, value] of Object.entries(detail.facts))
+    for (const line of factLines(name, value)) err.line(`  ${err.style("dim", line)}`);
+  if (detail.retryAfterMs > 0) err.line(`  retry after ${detail.retryAfterMs} ms`);
+  if (detail.detailId !== "") err.line(`  more: gin details ${showLine(detail.detailId)}${sessionFlags(to.argv)}`);
+  if (detail.nextCall !== undefined) err.line(`  next: ${nextCommand(detail.nextCall, to.argv)}`);
+  if (requestId !== undefined) err.line(err.style("dim", `  request ${showLine(requestId)}`));
+}
+
+/** Facts in a few words: whole contents and hunks are for `--json`. */
+function factLines(name: string, value: JsonValue): string[] {
+  if (!Array.isArray(value)) return isObject(value) ? [`${name}: ${objectFact(value)}`] : [`${name}: ${scalar(value)}`];
+  if (value.every((item) => !isObject(item))) return [`${name}: ${value.map(scalar).join(", ")}`];
+  const shown = value.slice(0, 10).map((item) => `${name}: ${isObject(item) ? objectFact(item) : scalar(item)}`);
+  return value.length > 10 ? [...shown, `${name}: ${value.length - 10} more (--json shows all)`] : shown;
+}
+
+function objectFact(value: JsonObject): string {
+  const bulky = /(text|hunks|content|data)$/;
+  return Object.entries(value)
+    .filter(([name, item]) => !bulky.test(name) && !isObject(item) && !Array.isArray(item) && item !== "")
+    .map(([name, item]) => `${name}=${scalar(item)}`)
+    .join(" ");
+}
+
+function scalar(value: JsonValue): string {
+  const text = showLine(typeof value === "string" ? value : JSON.stringify(value));
+  return text.length > FACT_CHARACTERS ? `${text.slice(0, FACT_CHARACTERS)}…` : text;
+}
+
+/** The next call as a command line, where it is short enough to be one. */
+function nextCommand(request: JsonObject, argv: readonly string[]): string {
+  const { save } = request;
+  if (isObject(save) && save.on_conflict === "ON_CONFLICT_MERGE" && argv.includes("save"))
+    return "the same command with --on-conflict merge";
+  const command = `gin call${sessionFlags(argv)} --json ${quote(JSON.stringify(request))}`;
+  if (command.length <= NEXT_CHARACTERS) return showLine(command);
+  return `a ${Object.keys(request)[0] ?? "call"}; --json shows it whole`;
+}
+
+/** The session flags of a command line, to be repeated in the command that follows it. */
+function sessionFlags(argv: readonly string[]): string {
+  const repeated = [
+    "--endpoint",
+    "--token-file",
+    "--host",
+    "--data",
+    "--repository",
+    "--workspace",
+    "--root",
+    "--principal",
+    "--ca-file",
+  ];
+  let text = "";
+  argv.forEach((arg, at) => {
+    const [name = "", ...value] = arg.split("=");
+    if (!repeated.includes(name)) return;
+    text += value.length > 0 ? ` ${quote(arg)}` : ` ${name} ${quote(argv[at + 1] ?? "")}`;
+  });
+  return text;
+}
+
+/** A word for a POSIX shell. */
+export function quote(word: string): string {
+  return /^[A-Za-z0-9_./:=@%+,-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
+}

@@ -1,0 +1,45 @@
+import type { Command } from "./command.ts";
+
+/** A row of the command table. Its file is loaded when it is called, so that no command pays for another. */
+export interface Row {
+  readonly summary: string;
+  readonly load: () => Promise<{ readonly command: Command }>;
+}
+
+/** Every command by its words. The order is help's. */
+export const COMMANDS: { readonly [words: string]: Row } = {
+  serve: { summary: "serve a directory in the foreground", load: () => import("./commands/serve.ts") },
+  start: { summary: "start the host's daemon in the background", load: () => import("./commands/start.ts") },
+  stop: { summary: "drain and stop it", load: () => import("./commands/stop.ts") },
+  status: { summary: "what it is doing", load: () => import("./commands/status.ts") },
+  logs: { summary: "its log", load: () => import("./commands/logs.ts") },
+  doctor: { summary: "check the host and say what mends it", load: () => import("./commands/doctor.ts") },
+  backup: { summary: "copy the store while it is in use", load: () => import("./commands/backup.ts") },
+  read: { summary: "print a file, or list a directory", load: () => import("./commands/read.ts") },
+  save: { summary: "save a file, or a whole Save from JSON", load: () => import("./commands/save.ts") },
+  rm: { summary: "delete a file", load: () => import("./commands/rm.ts") },
+  log: { summary: "checkpoints, newest first", load: () => import("./commands/log.ts") },
+  explain: { summary: "what an id, a request or a reason is", load: () => import("./commands/explain.ts") },
+  details: { summary: "the long list another answer only counted", load: () => import("./commands/details.ts") },
+  outcome: { summary: "what became of a request", load: () => import("./commands/outcome.ts") },
+  context: { summary: "where the workspace stands", load: () => import("./commands/context.ts") },
+  capabilities: { summary: "what works here, for this principal", load: () => import("./commands/capabilities.ts") },
+  call: { summary: "send one gin.v1.Request as JSON", load: () => import("./commands/call.ts") },
+  "lease acquire": { summary: "take a lease on some paths", load: () => import("./commands/lease-acquire.ts") },
+  "lease renew": { summary: "prolong a lease", load: () => import("./commands/lease-renew.ts") },
+  "lease release": { summary: "give a lease back", load: () => import("./commands/lease-release.ts") },
+  "lease list": { summary: "who holds what", load: () => import("./commands/lease-list.ts") },
+  "lease break": { summary: "end somebody's lease (owner)", load: () => import("./commands/lease-break.ts") },
+  "workspace open": { summary: "serve one more directory", load: () => import("./commands/workspace-open.ts") },
+  "workspace list": { summary: "the host's workspaces", load: () => import("./commands/workspace-list.ts") },
+  "workspace close": { summary: "let go of a directory; its history stays", load: () => import("./commands/workspace-close.ts") },
+  "workspace remove": { summary: "give up a workspace's history", load: () => import("./commands/workspace-remove.ts") },
+  "token create": { summary: "make a token for a principal", load: () => import("./commands/token-create.ts") },
+  "token list": { summary: "tokens and their scopes", load: () => import("./commands/token-list.ts") },
+  "token revoke": { summary: "make a token useless at once", load: () => import("./commands/token-revoke.ts") },
+  "config get": { summary: "settings in force and where they come from", load: () => import("./commands/config-get.ts") },
+  "config set": { summary: "change a setting of the host", load: () => import("./commands/config-set.ts") },
+  mcp: { summary: "speak MCP on standard input and output", load: () => import("./commands/mcp.ts") },
+  version: { summary: "print the version", load: () => import("./commands/version.ts") },
+  help: { summary: "this, or help for one command", load: () => import("./commands/help.ts") },
+};
