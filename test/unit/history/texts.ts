@@ -18,7 +18,7 @@ export function randomText(chance: Chance, lines: number, words: number): string
 
 /** The text with `edits` random edits: lines removed, inserted, replaced, moved, a line end changed, the final newline toggled. */
 export function randomEdit(chance: Chance, text: string, edits: number, words: number): string {
-  let lines = text.match(/[^\n]*\n|[^\n]+$/g) ?? [];
+  let lines: string[] = text.match(/[^\n]*\n|[^\n]+$/g) ?? [];
   for (let n = 0; n < edits; n += 1) {
     const at = chance.int(lines.length + 1);
     const some = Array.from({ length: 1 + chance.int(3) }, () => line(chance, words));
