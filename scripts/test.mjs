@@ -2,7 +2,7 @@
 import { parseArgs } from "node:util";
 import { CHECKS, runChecks } from "./lib/checks.mjs";
 import { run } from "./lib/run.mjs";
-import { CHECK_SECONDS, presentSuites } from "./lib/suites.mjs";
+import { CHECK_SECONDS, presentSuites, TOTAL_SECONDS } from "./lib/suites.mjs";
 import { Tally } from "./lib/tally.mjs";
 import { runVitest } from "./lib/vitest-run.mjs";
 
@@ -51,9 +51,12 @@ async function round(seed) {
   }
 }
 
+const started = Date.now();
 await buildSuite();
 do {
   await round(process.env.GIN_TEST_SEED ?? String(Math.floor(Math.random() * 2 ** 32)));
 } while (Date.now() < until && tally.failed === 0);
-tally.print();
+const seconds = Math.round((Date.now() - started) / 1000);
+if (!values.long && seconds > TOTAL_SECONDS) tally.add("total", "failed", "budget", `took ${seconds} s of ${TOTAL_SECONDS}`);
+tally.print(seconds);
 process.exitCode = tally.failed === 0 ? 0 : 1;

@@ -39,8 +39,8 @@ export class Tally {
   }
 
   /** Per suite, then failures, then skips, then the closing line that tools read. */
-  print() {
-    console.log("");
+  print(seconds) {
+    console.log(seconds === undefined ? "" : `\nin ${seconds} s:`);
     for (const [name, { passed, failed, skipped }] of this.#suites) {
       console.log(`${name.padEnd(8)} ${passed} passed, ${failed} failed, ${skipped} skipped`);
     }

@@ -1,4 +1,4 @@
-import { cpSync, mkdirSync, symlinkSync } from "node:fs";
+import { cpSync, mkdirSync, readFileSync, symlinkSync } from "node:fs";
 import { arch, platform } from "node:os";
 import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
@@ -12,6 +12,10 @@ import { npm, registryOutage } from "./npm.ts";
 
 /** Node's platform packages: a binary, no script. */
 const versions = ["22.23.5", "24.22.3"] as const;
+
+const { optionalDependencies: optional } = JSON.parse(readFileSync(join(repo, "package.json"), "utf8")) as {
+  optionalDependencies: Record<string, string>;
+};
 
 /** Installs a Node outside the project; gives its binary, or why it cannot be had. */
 async function nodeOf(version: string, folder: string): Promise<{ readonly node: string } | { readonly reason: string }> {
@@ -57,8 +61,10 @@ test.for(versions)(
     if (isLong) return servesReadsAndSaves(join(clone, "bin/gin"), node);
 
     const into = emptyPackage(join(folder, "installed"));
-    // Node 22 and later use the prebuilt SQLite, which has no script to run.
-    const install = await npm(["install", "--ignore-scripts", await pack(folder)], { cwd: into, node });
+    // Node 22 and later use the prebuilt SQLite, which has no script to run; the other copy would lie there unused.
+    const sqlite = `better-sqlite3@${optional["better-sqlite3"]}`;
+    const flags = ["--omit=optional", "--ignore-scripts"];
+    const install = await npm(["install", ...flags, sqlite, await pack(folder)], { cwd: into, node });
     const outage = registryOutage(install);
     if (outage !== undefined) return ctx.skip(outage);
     expect(install.code, install.stderr).toBe(0);
