@@ -196,12 +196,13 @@ export class Hosting {
       });
     }
     await this.#detach(entry);
-    const claim = this.#claim(root);
+    const claim = this.#claimOr(root, entry);
     try {
       await this.#deps.store.write("workspace.status", { rowid, status: "active", device: root.device, inode: root.inode });
       await this.#attach(entry, this.#row(rowid), claim);
     } catch (thrown) {
       claim.release();
+      this.#standIn(entry, this.#row(rowid), toGinError(thrown));
       throw thrown;
     }
     return entry.hosted;
@@ -248,10 +249,17 @@ export class Hosting {
       claim?.release();
       const why = toGinError(thrown);
       if (WHOLE_STORE.has(why.reason)) throw why;
-      const status = why.reason === "WORKSPACE_MISSING_ROOT" ? "missing" : "stopped";
-      this.#deps.log.warn({ workspace: row.id, reason: why.reason, err: why.cause }, `workspace ${status}: ${why.message}`);
-      entry.hosted = hostedOf(row, unavailableWorkspace(row, status, why));
+      this.#standIn(entry, row, why);
     }
+  }
+
+  /** Keeps a workspace in the list, without its files, and says why. */
+  #standIn(entry: Entry, row: WorkspaceRow, why: GinError): void {
+    const status = why.reason === "WORKSPACE_MISSING_ROOT" ? "missing" : "stopped";
+    this.#deps.log.warn({ workspace: row.id, reason: why.reason, err: why.cause }, `workspace ${status}: ${why.message}`);
+    this.#deps.leases.load(row.rowid);
+    entry.hosted = hostedOf(row, unavailableWorkspace(row, status, why));
+    this.#publish();
   }
 
   async #attach(entry: Entry, row: WorkspaceRow, claim: RootClaim): Promise<void> {
@@ -276,6 +284,17 @@ export class Hosting {
 
   #claim(root: DirectoryIdentity): RootClaim {
     return claimRoot(root, this.#deps.paths.host, this.#deps.takeLock);
+  }
+
+  /** Claims a root for a workspace that was just detached; without it the workspace stays listed, stopped. */
+  #claimOr(root: DirectoryIdentity, entry: Entry): RootClaim {
+    try {
+      return this.#claim(root);
+    } catch (thrown) {
+      const row = this.#row(entry.hosted.rowid);
+      if (row.status === "active") this.#standIn(entry, row, toGinError(thrown));
+      throw thrown;
+    }
   }
 
   #openRoots(): OpenRoot[] {

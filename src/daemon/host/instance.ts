@@ -3,11 +3,12 @@ import { GinError } from "../base/index.ts";
 import { takeFirmly } from "./lock.ts";
 import type { HeldLock, LockTaker } from "./types.ts";
 
-/** Makes and verifies the host's directories (0700 each). Throws PathsError when one is not ours alone. */
+/** Makes and verifies the host's directories and the socket's (0700 each). Throws PathsError when one is not ours alone. */
 export function prepareHost(paths: HostPaths): void {
   ensurePrivateDirectory(paths.host);
   ensurePrivateDirectory(paths.data);
   ensurePrivateDirectory(paths.tokens);
+  ensurePrivateDirectory(paths.socketDirectory);
 }
 
 /**
