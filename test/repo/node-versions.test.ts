@@ -2,7 +2,6 @@ import { cpSync, mkdirSync, readFileSync, symlinkSync } from "node:fs";
 import { arch, platform } from "node:os";
 import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
-import { isBuilt } from "../helpers/gin.ts";
 import { runCommand } from "../helpers/process.ts";
 import { repo } from "../helpers/repo.ts";
 import { isLong } from "../helpers/scale.ts";
@@ -41,7 +40,6 @@ test.for(versions)(
   { timeout: isLong ? 900_000 : 60_000 },
   async (version, ctx) => {
     if (!isLong && version !== "24.22.3") ctx.skip("one version is enough in npm test: npm run test:long");
-    if (!isBuilt("gin") || !isBuilt("daemon")) ctx.skip("dist/ holds no CLI and daemon yet");
     const folder = tempDir("node");
     const had = await nodeOf(version, join(folder, "node"));
     if ("reason" in had) return ctx.skip(had.reason);
