@@ -1,11 +1,34 @@
-// Entry of dist/gin.mjs: wires `run` to this process.
+// Entry of the CLI's bundle: wires `run` to this process. No top-level await, so that it can be bundled as CommonJS too.
 import { run } from "./run.ts";
 
-// A reader that left (head, less) wants no more and is no failure.
-for (const stream of [process.stdout, process.stderr]) {
-  stream.on("error", (error: NodeJS.ErrnoException) => {
-    process.exit(error.code === "EPIPE" ? 0 : 1);
-  });
+/** A reader that left (head, less) wants no more and is no failure. */
+function tolerant<S extends NodeJS.WriteStream>(stream: S): S {
+  if (stream.listenerCount("error") === 0) {
+    stream.on("error", (error: NodeJS.ErrnoException) => process.exit(error.code === "EPIPE" ? 0 : 1));
+  }
+  return stream;
 }
 
-process.exitCode = await run(process.argv.slice(2), process);
+const io = {
+  env: process.env,
+  get stdout() {
+    return tolerant(process.stdout);
+  },
+  get stderr() {
+    return tolerant(process.stderr);
+  },
+  get stdin() {
+    return process.stdin;
+  },
+};
+
+run(process.argv.slice(2), io).then(
+  (status) => {
+    process.exitCode = status;
+  },
+  (thrown: unknown) => {
+    // `run` tells every failure itself: this is a fault in telling it.
+    process.exitCode = 3;
+    throw thrown;
+  },
+);

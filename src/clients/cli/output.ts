@@ -24,27 +24,28 @@ const CODES: { readonly [style in Style]: readonly [on: number, off: number] } =
  * only on a terminal without NO_COLOR.
  */
 export class Output {
-  readonly #sink: Sink;
-  readonly #colour: boolean;
+  readonly #open: () => Sink;
+  readonly #env: { readonly [name: string]: string | undefined };
 
-  constructor(sink: Sink, env: { readonly [name: string]: string | undefined }) {
-    this.#sink = sink;
-    this.#colour = sink.isTTY === true && (env.NO_COLOR ?? "") === "" && env.TERM !== "dumb";
+  /** `open` gives the stream; called at each use, never before. */
+  constructor(open: () => Sink, env: { readonly [name: string]: string | undefined }) {
+    this.#open = open;
+    this.#env = env;
   }
 
   get terminal(): boolean {
-    return this.#sink.isTTY === true;
+    return this.#open().isTTY === true;
   }
 
   /** One line of ours; anything foreign in it went through `showLine` before. */
   line(text = ""): void {
-    this.#sink.write(`${text}\n`);
+    this.#open().write(`${text}\n`);
   }
 
   /** Content as it is; on a terminal with what could steer it escaped. */
   content(bytes: Uint8Array | string): void {
-    if (!this.terminal) this.#sink.write(bytes);
-    else this.#sink.write(showText(typeof bytes === "string" ? bytes : new TextDecoder().decode(bytes)));
+    if (!this.terminal) this.#open().write(bytes);
+    else this.#open().write(showText(typeof bytes === "string" ? bytes : new TextDecoder().decode(bytes)));
   }
 
   /** A response message on one line, for programs. JSON escapes C0 itself; the rest is escaped on a terminal. */
@@ -55,7 +56,8 @@ export class Output {
   /** Text in a style, where styles are shown. */
   style(style: Style, text: string): string {
     const [on, off] = CODES[style];
-    return this.#colour ? `\x1b[${on}m${text}\x1b[${off}m` : text;
+    const colour = this.terminal && (this.#env.NO_COLOR ?? "") === "" && this.#env.TERM !== "dumb";
+    return colour ? `\x1b[${on}m${text}\x1b[${off}m` : text;
   }
 
   /** Rows in aligned columns, two blanks apart; the head is dim. Cells are foreign text and are made safe here. */

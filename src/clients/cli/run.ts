@@ -17,7 +17,8 @@ export const EXIT = { done: 0, refused: 1, usage: 2, transport: 3, unknown: 4 } 
 
 /** Runs one command line (without node and the script) and gives its exit status. Never throws. */
 export async function run(argv: readonly string[], io: Io): Promise<number> {
-  const err = new Output(io.stderr, io.env);
+  // Standard error costs milliseconds to open, and most commands never write to it.
+  const err = new Output(() => io.stderr, io.env);
   let context: RunContext | undefined;
   try {
     const { words, rest } = findCommand(argv);
@@ -33,7 +34,7 @@ export async function run(argv: readonly string[], io: Io): Promise<number> {
     return (await command.run(context)) ?? EXIT.done;
   } catch (thrown) {
     const { report } = await import("./report.ts");
-    return report(thrown, { out: new Output(io.stdout, io.env), err, json: context?.json ?? false, argv });
+    return report(thrown, { out: new Output(() => io.stdout, io.env), err, json: context?.json ?? false, argv });
   } finally {
     context?.close();
   }
@@ -96,7 +97,7 @@ function contextOf(parsed: Pick<Context, "values" | "positionals">, io: Io, err:
     ...parsed,
     session: (overrides = {}) => (session ??= openSession({ ...sessionOf(), ...overrides })),
     options: sessionOf,
-    out: new Output(io.stdout, io.env),
+    out: new Output(() => io.stdout, io.env),
     err,
     json: parsed.values.json === true,
     env: io.env,
