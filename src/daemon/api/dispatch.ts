@@ -1,4 +1,5 @@
-import type { DescMessage, Message } from "@bufbuild/protobuf";
+import { type DescMessage, fromBinary, type Message } from "@bufbuild/protobuf";
+import type { WorkspaceInfo } from "../../gen/gin/v1/admin_pb.ts";
 import { type Caller, GinError, toGinError } from "../base/index.ts";
 import { requireScope } from "../policy/index.ts";
 import { within } from "./deadline.ts";
@@ -7,6 +8,7 @@ import { stateIn } from "./invocation.ts";
 import { methodOf, nameOf, OPERATIONS, type OperationKey, type RequestOf, type ResponseOf } from "./operations.ts";
 import { checkRequestId, digestOf, type RequestEntry, requireRequestId } from "./requests.ts";
 import { resolve } from "./resolve.ts";
+import type { Hosted } from "./types.ts";
 import { refuseUnknown } from "./unknown.ts";
 
 /** What every request message carries. */
@@ -67,7 +69,7 @@ export class Dispatcher {
 
   async #run<K extends OperationKey>(key: K, request: RequestOf<K>, origin: Origin, checked: boolean): Promise<ResponseOf<K>> {
     const { caller, signal } = origin;
-    const { clock, host } = this.#ground;
+    const { clock } = this.#ground;
     const operation = OPERATIONS[key];
     if (caller.principal === "") throw new GinError("UNAUTHENTICATED", "nobody was admitted under this call");
     if (!checked) refuseUnknown(methodOf(key).input, request);
@@ -75,7 +77,7 @@ export class Dispatcher {
     const recorded = operation.recorded && addressed.dryRun !== true;
     if (recorded) requireRequestId(addressed.requestId);
     else checkRequestId(addressed.requestId);
-    const found = resolve(host.workspaces(), caller, operation.target, addressed.repository, addressed.workspace);
+    const found = this.#find(key, addressed, caller);
     const handler: Handler<K> = this.#handlers[key];
     if (!recorded) {
       requireScope(caller, operation.action);
@@ -97,6 +99,24 @@ export class Dispatcher {
     );
     const { response, replayed } = await outcome;
     return replayed ? this.#replayed(key, response as ResponseOf<K>, found) : (response as ResponseOf<K>);
+  }
+
+  #find(key: OperationKey, addressed: Addressed, caller: Caller): Pick<Invocation, "target" | "hosted"> {
+    const { host, reader } = this.#ground;
+    const { repository, workspace, requestId } = addressed;
+    const need = OPERATIONS[key].target;
+    try {
+      return resolve(host.workspaces(), caller, need, repository, workspace);
+    } catch (thrown) {
+      // The workspace may be gone because of this very request: then its outcome names it.
+      const row = need === "any" ? reader.request(0, caller.principal, requestId) : undefined;
+      const hosted = row?.outcome === "committed" && row.operation === nameOf(key) ? namedIn(key, row.answer) : undefined;
+      const fits =
+        (workspace === "" || workspace === hosted?.id || workspace === hosted?.name) &&
+        (repository === "" || repository === hosted?.repository || repository === hosted?.repositoryName);
+      if (hosted === undefined || !fits) throw thrown;
+      return { target: undefined, hosted };
+    }
   }
 
   #entry(
@@ -125,6 +145,14 @@ export class Dispatcher {
     const { state } = stateIn(found);
     return { ...response, replayed: true, ...(state === undefined ? {} : { state: { $typeName: "gin.v1.State", ...state } }) };
   }
+}
+
+/** The workspace an admin operation's stored answer speaks of. */
+function namedIn(key: OperationKey, answer: Uint8Array): Hosted | undefined {
+  const { info } = fromBinary(methodOf(key).output, answer) as unknown as { readonly info?: WorkspaceInfo };
+  if (info === undefined) return undefined;
+  const { id, name, repository, repositoryName, root } = info;
+  return { rowid: 0, id, name, repository, repositoryName, root, workspace: undefined };
 }
 
 function notRecorded(): never {

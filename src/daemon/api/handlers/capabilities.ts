@@ -22,7 +22,7 @@ export function capabilitiesHandlers(ground: Ground): Pick<Handlers, "capabiliti
         scopes: [...call.caller.scopes].sort(),
         operations: OPERATION_KEYS.filter((key) => mayCall(call.caller, key)).map(toOperation),
         limits: Object.entries(LIMITS).map(([name, { value, unit }]) => ({ name, value: BigInt(value), unit })),
-        features: [...featuresOf(ground, call.caller), ...ground.host.features()],
+        features: features(ground, call.caller),
       }),
   };
 }
@@ -34,6 +34,12 @@ function mayCall(caller: Caller, key: OperationKey): boolean {
 function toOperation(key: OperationKey): MessageInitShape<typeof OperationSchema> {
   const { kind, action } = OPERATIONS[key];
   return { name: nameOf(key), field: fieldOf(key), kind, scope: action };
+}
+
+/** The host's features, with what the api knows better for this caller in their place. */
+function features(ground: Ground, caller: Caller): FeatureFact[] {
+  const own = featuresOf(ground, caller);
+  return [...own, ...ground.host.features().filter((fact) => own.every((one) => one.name !== fact.name))];
 }
 
 /** Features the api itself decides. */

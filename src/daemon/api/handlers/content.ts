@@ -156,25 +156,25 @@ function asBuffer(bytes: Uint8Array): Buffer {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }
 
-/** Text facts by content hash: the same content is asked for again and again. At most `capacity`, oldest out first. */
-export class FactsCache {
-  readonly #facts = new Map<string, TextFacts>();
+/** What was found out of a content, by its hash, so never stale. At most `capacity`, oldest out first. */
+export class ByHash<T> {
+  readonly #known = new Map<string, T>();
   readonly #capacity: number;
 
-  constructor(capacity = 1_024) {
+  constructor(capacity: number) {
     this.#capacity = capacity;
   }
 
-  get(sha256: string): TextFacts | undefined {
-    return this.#facts.get(sha256);
+  get(sha256: string): T | undefined {
+    return this.#known.get(sha256);
   }
 
-  set(sha256: string, facts: TextFacts): TextFacts {
-    this.#facts.set(sha256, facts);
-    if (this.#facts.size > this.#capacity) {
-      const oldest = this.#facts.keys().next().value;
-      if (oldest !== undefined) this.#facts.delete(oldest);
+  set(sha256: string, value: T): T {
+    this.#known.set(sha256, value);
+    if (this.#known.size > this.#capacity) {
+      const oldest = this.#known.keys().next().value;
+      if (oldest !== undefined) this.#known.delete(oldest);
     }
-    return facts;
+    return value;
   }
 }

@@ -15,9 +15,9 @@ import { type Ground, type Handlers, type Invocation, stateOf, type Target, targ
 import { checkMost, invalid, LIMITS } from "../limits.ts";
 import { requirePath } from "../resolve.ts";
 import {
+  ByHash,
   type ByteSource,
   countLines,
-  FactsCache,
   factsOf,
   lineOffset,
   pageOf,
@@ -58,22 +58,32 @@ interface FilePlace {
   readonly checkpoint: string;
 }
 
+/** Contents being paged through, kept so that each page does not unpack and verify the whole again. */
+const RECENT_CONTENTS = 2;
+
 /** ReadPath: files, directories and symlinks, from disk at head and from trees elsewhere. */
 export function readHandlers(ground: Ground): Pick<Handlers, "readPath"> {
-  const cache = new FactsCache();
-  return { readPath: (request, call) => new PathReader(ground, cache, request, call).read() };
+  const caches: Caches = { facts: new ByHash(1_024), recent: new ByHash(RECENT_CONTENTS) };
+  return { readPath: (request, call) => new PathReader(ground, caches, request, call).read() };
+}
+
+interface Caches {
+  readonly facts: ByHash<TextFacts>;
+  readonly recent: ByHash<Uint8Array>;
 }
 
 class PathReader {
   readonly #ground: Ground;
-  readonly #cache: FactsCache;
+  readonly #cache: ByHash<TextFacts>;
+  readonly #recent: ByHash<Uint8Array>;
   readonly #request: ReadPathRequest;
   readonly #call: Invocation;
   readonly #target: Target;
 
-  constructor(ground: Ground, cache: FactsCache, request: ReadPathRequest, call: Invocation) {
+  constructor(ground: Ground, caches: Caches, request: ReadPathRequest, call: Invocation) {
     this.#ground = ground;
-    this.#cache = cache;
+    this.#cache = caches.facts;
+    this.#recent = caches.recent;
     this.#request = request;
     this.#call = call;
     this.#target = targetOf(call);
@@ -127,9 +137,10 @@ class PathReader {
   /** The next page of a file read at head: from the store when it is kept there, else from a disk that has not changed. */
   async #continue(place: FilePlace): Promise<ReadPathResponse> {
     requirePath(this.#call.caller, place.path);
-    const bytes = this.#ground.reader.object(place.sha256);
+    const bytes = this.#recent.get(place.sha256) ?? this.#ground.reader.object(place.sha256);
     const state = stateOf(this.#target.workspace.state());
     if (bytes !== undefined) {
+      this.#recent.set(place.sha256, bytes);
       const content: Content = { kind: "file", sha256: place.sha256, size: bytes.byteLength, executable: place.executable };
       const file = { path: place.path, content, checkpoint: place.checkpoint, state, source: sourceOf(bytes), bytes };
       return this.#page(file, await this.#facts(file), place);

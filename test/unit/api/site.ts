@@ -1,0 +1,252 @@
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import {
+  create,
+  type DescMethodUnary,
+  fromBinary,
+  type Message,
+  type MessageInitShape,
+  type MessageShape,
+  toBinary,
+} from "@bufbuild/protobuf";
+import { createContextKey, createContextValues } from "@connectrpc/connect";
+import { connectNodeAdapter } from "@connectrpc/connect-node";
+import { type Api, createApi, type HostControl, type Hosted } from "../../../src/daemon/api/index.ts";
+import { type Caller, type Clock, type Log, SCOPES, systemClock, systemRandom } from "../../../src/daemon/base/index.ts";
+import { createLeases, type Leases } from "../../../src/daemon/lease/index.ts";
+import { createTokens } from "../../../src/daemon/policy/index.ts";
+import type { Store } from "../../../src/daemon/store/index.ts";
+import type { Workspace } from "../../../src/daemon/workspace/index.ts";
+import { atTeardown } from "../../helpers/teardown.ts";
+import { tempDir } from "../../helpers/temp.ts";
+import { openSite as openEngine } from "../../kernel/workspace/site.ts";
+
+/** What a JSON call came back with. */
+export interface Answer {
+  readonly status: number;
+  /** Connect's code of a refusal, "" for an answer. */
+  readonly code: string;
+  // biome-ignore lint/suspicious/noExplicitAny: tests look into whatever JSON came back
+  readonly body: any;
+  /** The ErrorDetail of a refusal, from Connect's debug form. */
+  // biome-ignore lint/suspicious/noExplicitAny: the same
+  readonly error: any;
+}
+
+/** An api over a real store and a real workspace, served over real HTTP. */
+export interface ApiSite {
+  readonly directory: string;
+  /** The workspace's directory. */
+  readonly root: string;
+  readonly url: string;
+  readonly api: Api;
+  readonly store: Store;
+  readonly workspace: Workspace;
+  readonly hosted: Hosted[];
+  readonly logged: string[];
+  readonly shutdowns: number[];
+  /** One JSON call. `service` defaults to GinService. */
+  call(method: string, body: unknown, options?: CallOptions): Promise<Answer>;
+  /** One JSON call of an AdminService RPC. */
+  admin(method: string, body: unknown, options?: CallOptions): Promise<Answer>;
+  /** Raw bytes in, HTTP answer out. */
+  raw(path: string, contentType: string, body: Uint8Array | string, options?: CallOptions): Promise<Response>;
+  /** One binary call. */
+  binary<M extends DescMethodUnary>(
+    method: M,
+    request: MessageInitShape<M["input"]>,
+    options?: CallOptions,
+  ): Promise<MessageShape<M["output"]>>;
+  close(): Promise<void>;
+}
+
+/** Who calls, and until when. */
+export interface CallOptions {
+  /** Name in `callers`; default "owner". */
+  readonly as?: string;
+  readonly timeoutMs?: number;
+  readonly signal?: AbortSignal;
+}
+
+/** Settings of a site. */
+export interface SiteOptions {
+  readonly directory?: string;
+  readonly requireLease?: "auto" | "always" | "never";
+  readonly clock?: Clock;
+  readonly callers?: { readonly [name: string]: Caller };
+  readonly wrap?: (workspace: Workspace) => Workspace;
+}
+
+const callerKey = createContextKey<Caller>({
+  principal: "",
+  transport: "tcp",
+  scopes: new Set(),
+  workspaces: [],
+  paths: [],
+  tokenId: undefined,
+  client: "",
+});
+
+/** A caller with every right. */
+export function caller(principal: string, over: Partial<Caller> = {}): Caller {
+  return {
+    principal,
+    transport: "socket",
+    scopes: new Set(SCOPES),
+    workspaces: undefined,
+    paths: undefined,
+    tokenId: undefined,
+    client: "test/1",
+    ...over,
+  };
+}
+
+/** Opens a site; it is closed at teardown. Opening the same directory again is a restart. */
+export async function openApi(options: SiteOptions = {}): Promise<ApiSite> {
+  const directory = options.directory ?? tempDir("api");
+  const clock = options.clock ?? systemClock;
+  const logged: string[] = [];
+  const log: Log = {
+    debug: () => {},
+    info: () => {},
+    warn: (facts, text) => logged.push(`${text} ${String((facts as { err?: unknown }).err)}`),
+    error: (facts, text) => logged.push(`${text} ${(facts as { err?: Error }).err?.stack}`),
+  };
+  let leases: Leases | undefined;
+  const engine = await openEngine(directory, {
+    leases: { judge: (...asked) => leases?.judge(...asked) },
+  });
+  const { store } = engine;
+  leases = createLeases({ store, clock, random: systemRandom });
+  leases.load(engine.workspace.rowid);
+  const workspace = options.wrap?.(engine.workspace) ?? engine.workspace;
+  const hosted: Hosted[] = store.read.workspaces().map((row) => ({
+    rowid: row.rowid,
+    id: row.id,
+    name: row.name,
+    repository: row.repository,
+    repositoryName: row.repositoryName,
+    root: row.root,
+    workspace,
+  }));
+  const shutdowns: number[] = [];
+  const api = createApi({
+    clock,
+    random: systemRandom,
+    log,
+    store,
+    leases,
+    host: fakeHost(store, hosted, shutdowns),
+    tokens: createTokens({ store, clock, random: systemRandom, log }),
+    callerOf: (values) => values.get(callerKey),
+    version: "9.9.9",
+    requireLease: options.requireLease ?? "auto",
+  });
+  const callers: { readonly [name: string]: Caller } = { owner: caller("owner"), ...options.callers };
+  const handler = connectNodeAdapter({
+    ...api.routerOptions,
+    routes: api.routes,
+    contextValues: (request) => {
+      const found = callers[String(request.headers["x-caller"] ?? "owner")];
+      return found === undefined ? createContextValues() : createContextValues().set(callerKey, found);
+    },
+  });
+  const server = createServer(handler);
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  let closed: Promise<void> | undefined;
+  const close = async (): Promise<void> => {
+    await new Promise((resolve) => {
+      server.close(resolve);
+      server.closeAllConnections();
+    });
+    leases.close();
+    await engine.close();
+  };
+  const site: ApiSite = {
+    directory,
+    root: engine.workspace.root,
+    url,
+    api,
+    store,
+    workspace,
+    hosted,
+    logged,
+    shutdowns,
+    raw: (path, contentType, body, how = {}) =>
+      fetch(`${url}${path}`, {
+        method: "POST",
+        body: body as BodyInit,
+        headers: {
+          "content-type": contentType,
+          "x-caller": how.as ?? "owner",
+          ...(how.timeoutMs === undefined ? {} : { "connect-timeout-ms": String(how.timeoutMs) }),
+        },
+        ...(how.signal === undefined ? {} : { signal: how.signal }),
+      }),
+    call: (method, body, how) => callJson(site, `/gin.v1.GinService/${method}`, body, how),
+    admin: (method, body, how) => callJson(site, `/gin.v1.AdminService/${method}`, body, how),
+    async binary(method, request, how) {
+      const bytes = toBinary(method.input, create(method.input, request) as Message);
+      const answer = await site.raw(`/${method.parent.typeName}/${method.name}`, "application/proto", bytes, how);
+      if (answer.status !== 200) throw new Error(`${answer.status}: ${await answer.text()}`);
+      return fromBinary(method.output, new Uint8Array(await answer.arrayBuffer())) as MessageShape<typeof method.output>;
+    },
+    close: () => (closed ??= close()),
+  };
+  atTeardown(() => site.close());
+  return site;
+}
+
+async function callJson(site: ApiSite, path: string, body: unknown, how?: CallOptions): Promise<Answer> {
+  const text = typeof body === "string" ? body : JSON.stringify(body);
+  return answerOf(await site.raw(path, "application/json", text, how));
+}
+
+/** A JSON answer, with the refusal's detail where there is one. */
+export async function answerOf(response: Response): Promise<Answer> {
+  const body = JSON.parse(await response.text());
+  const error = response.status === 200 ? body.error : body.details?.[0]?.debug;
+  return { status: response.status, code: response.status === 200 ? "" : body.code, body, error };
+}
+
+function fakeHost(store: Store, hosted: Hosted[], shutdowns: number[]): HostControl {
+  return {
+    workspaces: () => hosted,
+    async open(input) {
+      const first = hosted[0];
+      if (first === undefined) throw new Error("no workspace");
+      const opened = { hosted: first, created: false };
+      await store.write("request", input.remember(opened));
+      return opened;
+    },
+    async close(one, remember) {
+      const closed = { ...one, workspace: undefined };
+      hosted.splice(hosted.indexOf(one), 1, closed);
+      await store.write("workspace.status", { rowid: one.rowid, status: "closed", request: remember(closed) });
+      return closed;
+    },
+    async remove(one, remember) {
+      hosted.splice(hosted.indexOf(one), 1);
+      await store.write("workspace.remove", { rowid: one.rowid, request: remember(one) });
+      return one;
+    },
+    facts: () => ({
+      pid: 1,
+      uptimeMs: 2,
+      host: "/h",
+      data: "/d",
+      socket: "/s",
+      endpoint: "",
+      residentBytes: 3,
+      connections: 4,
+      mode: "foreground",
+      node: "v0",
+      sqlite: "3",
+      draining: false,
+    }),
+    features: () => [{ name: "path_confinement", value: "handle-walk", note: "" }],
+    backup: async () => ({ bytes: 5 }),
+    shutdown: (drainMs) => void shutdowns.push(drainMs),
+  };
+}
