@@ -14,6 +14,7 @@ import {
   rootChanged,
 } from "./host/index.ts";
 import type { Leases } from "./lease/index.ts";
+import { nameNew } from "./names.ts";
 import type { RequestRow, Store, WorkspaceRow } from "./store/index.ts";
 import { unavailableWorkspace } from "./unavailable.ts";
 import type { Workspace } from "./workspace/index.ts";
@@ -210,15 +211,13 @@ export class Hosting {
 
   async #create(input: Omit<OpenInput, "remember">, root: DirectoryIdentity): Promise<Hosted> {
     const { store, random } = this.#deps;
-    const name = this.#freeName(input.name, path.basename(root.path));
-    const repository = this.#repository(input.repository, name);
+    const names = nameNew(input, path.basename(root.path), this.#list, random);
     const claim = this.#claim(root);
     let rowid = 0;
     try {
       const row = {
         id: random.id("ws"),
-        name,
-        ...repository,
+        ...names,
         root: root.path,
         device: root.device,
         inode: root.inode,
@@ -317,29 +316,6 @@ export class Hosting {
     const entry = this.#entries.get(hosted.rowid);
     if (entry === undefined) throw new GinError("WORKSPACE_NOT_FOUND", "the workspace was removed meanwhile");
     return entry;
-  }
-
-  /** A name nobody has: the one asked for, else the directory's with a number when it is taken. */
-  #freeName(asked: string | undefined, fallback: string): string {
-    const taken = new Set(this.#list.map(({ name }) => name));
-    if (asked !== undefined) {
-      if (!taken.has(asked)) return asked;
-      throw new GinError("INVALID_REQUEST", "another workspace has this name", "choose another name", {
-        facts: { field: "name" },
-      });
-    }
-    const base = fallback === "" ? "root" : fallback;
-    for (let at = 1; ; at++) {
-      const name = at === 1 ? base : `${base}-${at}`;
-      if (!taken.has(name)) return name;
-    }
-  }
-
-  #repository(asked: string | undefined, name: string): { readonly repository: string; readonly repositoryName: string } {
-    if (asked === undefined) return { repository: this.#deps.random.id("rp"), repositoryName: name };
-    const known = this.#list.find((hosted) => hosted.repository === asked || hosted.repositoryName === asked);
-    if (known !== undefined) return { repository: known.repository, repositoryName: known.repositoryName };
-    throw new GinError("WORKSPACE_NOT_FOUND", "no such repository", "leave repository out to make a new one");
   }
 
   #publish(): void {

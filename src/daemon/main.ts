@@ -22,6 +22,7 @@ import {
   type DaemonLog,
   dataIdentity,
   type HeldLock,
+  identify,
   openLog,
   prepareHost,
   readMachine,
@@ -204,9 +205,10 @@ function filesFeatures(directory: string): FilesFeatures {
   return root.features;
 }
 
-/** `--root SUB` selects the workspace around it; anything else is opened. */
+/** `--root SUB` selects the workspace around it; anything else is opened, and has to be served. */
 async function openRoot(hosting: Hosting, root: string): Promise<void> {
-  if (hosting.enclosing(root) !== undefined) return;
+  const around = hosting.enclosing(root);
+  if (around !== undefined && around.root !== identify(root).path) return;
   await hosting.open({ root, name: undefined, repository: undefined });
 }
 

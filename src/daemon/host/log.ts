@@ -2,7 +2,7 @@ import * as fs from "node:fs";
 import * as path from "node:path";
 import { pino } from "pino";
 import { ensurePrivateDirectory } from "../../paths/index.ts";
-import type { Log } from "../base/index.ts";
+import { GinError, type Log, toGinError } from "../base/index.ts";
 
 /** How the daemon logs. */
 export interface LogOptions {
@@ -27,14 +27,22 @@ export interface DaemonLog extends Log {
 /** Opens the log (0600 in a 0700 directory). */
 export function openLog(options: LogOptions): DaemonLog {
   ensurePrivateDirectory(path.dirname(options.file));
-  const file = new RotatingFile(options.file, options.maxBytes);
+  const file = openFile(options);
   const stream = {
     write(line: string): void {
       file.write(line);
       if (options.stderr) writeStderr(line);
     },
   };
-  const logger = pino({ level: options.level, base: { pid: process.pid }, timestamp: pino.stdTimeFunctions.isoTime }, stream);
+  const logger = pino(
+    {
+      level: options.level,
+      base: { pid: process.pid },
+      timestamp: pino.stdTimeFunctions.isoTime,
+      serializers: { err: describeError },
+    },
+    stream,
+  );
   return {
     debug: (facts, message) => logger.debug(facts, message),
     info: (facts, message) => logger.info(facts, message),
@@ -42,6 +50,27 @@ export function openLog(options: LogOptions): DaemonLog {
     error: (facts, message) => logger.error(facts, message),
     close: () => file.close(),
   };
+}
+
+function openFile({ file, maxBytes }: LogOptions): RotatingFile {
+  try {
+    return new RotatingFile(file, maxBytes);
+  } catch (cause) {
+    const { reason, facts } = toGinError(cause);
+    throw new GinError(reason, "the log file cannot be written", "make the host directory writable, or free space", {
+      cause,
+      facts,
+    });
+  }
+}
+
+/** What is logged of anything thrown: never its other properties, since the facts of an error may hold file content. */
+function describeError(thrown: unknown): object {
+  if (!(thrown instanceof Error)) return { message: String(thrown) };
+  const { name, message, stack, cause } = thrown;
+  const reason = thrown instanceof GinError ? { reason: thrown.reason } : {};
+  const code = "code" in thrown && typeof thrown.code === "string" ? { code: thrown.code } : {};
+  return { name, message, ...reason, ...code, stack, ...(cause === undefined ? {} : { cause: describeError(cause) }) };
 }
 
 /** A line on stderr. A closed or full pipe there must not end the daemon: the file has the line. */

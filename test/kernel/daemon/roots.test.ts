@@ -30,6 +30,11 @@ describe("a root", () => {
     // The first host still starts, and says of that workspace that it cannot have it.
     const again = run({ host }, { env: runtime() });
     expect(await statuses((await again.ready).socket)).toEqual(["stopped"]);
+    again.child.kill("SIGTERM");
+    await again.ended;
+    // Asked for by name it has to be served.
+    const named = await refusal({ host, roots: [root] }, { env: runtime() });
+    expect(named.said).toContain(`ROOT_OWNED: another host serves this directory: ${other}`);
   });
 
   it("is freed by closing the workspace, and found again with its history", async () => {
@@ -105,6 +110,31 @@ describe("a root", () => {
       (await post({ socket }, "GinService/Save", { request_id: "s-1", edits: [{ path: "b", expect: "absent", text: "1" }] }))
         .status,
     ).toBe(200);
+  });
+});
+
+describe("workspaces", () => {
+  it("are named after their directories, join repositories, and are removed with their history", async () => {
+    const { root, host } = tempHost();
+    const second = join(tempDir("other"), "root");
+    const third = join(tempDir("third"), "root");
+    for (const each of [second, third]) mkdirSync(each);
+    const started = run({ host, roots: [root, second] }, { env: runtime() });
+    const { socket, workspace, repository } = await started.ready;
+    const open = (message: object): Promise<Answer> => post({ socket }, "AdminService/OpenWorkspace", message);
+    const list = async (): Promise<unknown> => (await post({ socket }, "AdminService/ListWorkspaces", {})).body.workspaces;
+    expect(await list()).toMatchObject([{ id: workspace, name: "root" }, { name: "root-2" }]);
+    expect((await open({ request_id: "o-1", root: third, name: "root" })).reason).toBe("INVALID_REQUEST");
+    expect((await open({ request_id: "o-2", root: third, repository: "none" })).reason).toBe("WORKSPACE_NOT_FOUND");
+    const joined = await open({ request_id: "o-3", root: third, repository });
+    expect(joined.body).toMatchObject({ created: true, info: { name: "root-3", repository, repository_name: "root" } });
+    expect((await open({ request_id: "o-3", root: third, repository })).body).toMatchObject({ created: true, replayed: true });
+
+    expect((await post({ socket }, "AdminService/RemoveWorkspace", { workspace, request_id: "r-1" })).status).toBe(200);
+    expect(await list()).toMatchObject([{ name: "root-2" }, { name: "root-3" }]);
+    const anew = await open({ request_id: "o-4", root });
+    expect(anew.body).toMatchObject({ created: true, info: { name: "root" } });
+    expect((anew.body.info as { id: string }).id).not.toBe(workspace);
   });
 });
 

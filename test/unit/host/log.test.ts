@@ -1,6 +1,7 @@
 import { chmodSync, mkdirSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { GinError } from "../../../src/daemon/base/index.ts";
 import { openLog, watchIdle } from "../../../src/daemon/host/index.ts";
 import { PathsError } from "../../../src/paths/index.ts";
 import { tempDir } from "../../helpers/temp.ts";
@@ -38,6 +39,23 @@ describe("the log", () => {
       log.close();
     }
     expect(readFileSync(file, "utf8").trimEnd().split("\n")).toHaveLength(2);
+  });
+
+  it("never holds the facts of an error, which may be file content", () => {
+    const file = join(tempDir("log"), "logs", "daemon.log");
+    const log = openLog({ file, level: "info", maxBytes: 100_000, stderr: false });
+    const cause = Object.assign(new Error("disk"), { code: "EIO", content: "SECRET-1" });
+    const err = new GinError("STALE_CONTENT", "a.txt changed", undefined, {
+      cause,
+      facts: { paths: [{ current_text: "SECRET-2" }] },
+    });
+    log.error({ err }, "refused");
+    log.close();
+    const text = readFileSync(file, "utf8");
+    expect(text).not.toContain("SECRET");
+    expect(JSON.parse(text)).toMatchObject({
+      err: { reason: "STALE_CONTENT", message: "a.txt changed", cause: { code: "EIO", message: "disk" } },
+    });
   });
 
   it("refuses a directory that is open to others", () => {
