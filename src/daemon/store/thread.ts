@@ -1,8 +1,7 @@
-import { createRequire } from "node:module";
-import { pathToFileURL } from "node:url";
 import { Worker } from "node:worker_threads";
 import { GinError } from "../base/index.ts";
 import { uncarry } from "./errors.ts";
+import { sourceWorker } from "./source-worker.ts";
 import type { Commands } from "./types.ts";
 import type { FromWorker, ToWorker } from "./worker.ts";
 import { Writer, type WriterOptions } from "./writer.ts";
@@ -53,6 +52,8 @@ class Thread implements WriterHandle {
 
   async close(): Promise<void> {
     if (this.dead === undefined) await this.send({ command: "close" } as Omit<ToWorker, "id">);
+    // Its last answer let the process end without it.
+    this.worker.ref();
     await this.exited;
   }
 
@@ -127,13 +128,9 @@ export async function openWriter(options: WriterOptions, inline: boolean, entry:
   return thread;
 }
 
-/** In a bundle the entry is a bundle beside this one; from sources a Node that cannot read TypeScript needs tsx first. */
+/** In a bundle the entry is a bundle beside this one. */
 function startWorker(workerData: WriterOptions, entry: URL | undefined): Worker {
-  if (entry !== undefined) return new Worker(entry, { workerData });
-  if (!import.meta.url.endsWith(".ts")) return new Worker(new URL("./store-worker.mjs", import.meta.url), { workerData });
-  const tsx = createRequire(import.meta.url)
-    .resolve("tsx/esm/api")
-    .replace(/cjs$/, "mjs");
-  const code = `import { register } from ${JSON.stringify(pathToFileURL(tsx).href)}; register(); await import(${JSON.stringify(new URL("./worker.ts", import.meta.url).href)});`;
-  return new Worker(new URL(`data:text/javascript,${encodeURIComponent(code)}`), { workerData });
+  const sources = import.meta.url.endsWith(".ts");
+  const beside = () => (sources ? sourceWorker() : new URL("./store-worker.mjs", import.meta.url));
+  return new Worker(entry ?? beside(), { workerData });
 }

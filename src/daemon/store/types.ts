@@ -365,7 +365,7 @@ export interface StoreOptions {
   readonly failAt?: { readonly point: FailPoint; readonly how: "exit" | "throw"; readonly nth: number };
   /** Milliseconds put into each fsync, for bench save-many. */
   readonly slowSyncMs?: number;
-  /** The store thread's entry. Default: beside this module, `worker.ts` from sources or `store-worker.mjs` in a bundle. */
+  /** The store thread's entry. Default: `store-worker.mjs` beside the bundle, or one made from `worker.ts` when running from sources. */
   readonly worker?: URL;
   /**
    * Runs the transactions on the calling thread instead of a thread of their own: opens in milliseconds, but every

@@ -44,31 +44,42 @@ export function slotOf(hash: Hash, depth: number): number {
  * a split each part as (slot, count, hash). Numbers are LEB128. The same node always has the same bytes.
  */
 export function encode(node: Node): Uint8Array {
-  if ("entries" in node) {
-    const chunks: Uint8Array[] = [Uint8Array.of(LEAF)];
-    for (const entry of node.entries) {
-      const name = Buffer.from(entry.name);
-      const directory = "directory" in entry;
-      const head: number[] = [];
-      number(head, name.length);
-      const tail: number[] = [directory ? DIRECTORY : kindOf(entry.content)];
-      if (!directory) number(tail, entry.content.size);
-      chunks.push(
-        Uint8Array.from(head),
-        name,
-        Uint8Array.from(tail),
-        Buffer.from(directory ? entry.directory : entry.content.sha256, "hex"),
-      );
+  return "entries" in node ? encodeEntries(node.entries) : encodeParts(node.parts);
+}
+
+/** Bytes of the two numbers, the kind and the hash of one item at most. */
+const ITEM_BYTES = 3 + 1 + 8 + 32;
+
+function encodeEntries(entries: readonly Entry[]): Uint8Array {
+  // One buffer, sized for the worst (three bytes a code unit): this is on the path of every save.
+  const most = entries.reduce((sum, { name }) => sum + name.length * 3 + ITEM_BYTES, 1);
+  const out = Buffer.allocUnsafe(most);
+  let at = out.writeUInt8(LEAF, 0);
+  for (const entry of entries) {
+    const { name } = entry;
+    at = putNumber(out, at, Buffer.byteLength(name));
+    at += out.write(name, at);
+    if ("directory" in entry) {
+      at = out.writeUInt8(DIRECTORY, at);
+      at += out.write(entry.directory, at, "hex");
+    } else {
+      at = out.writeUInt8(kindOf(entry.content), at);
+      at = putNumber(out, at, entry.content.size);
+      at += out.write(entry.content.sha256, at, "hex");
     }
-    return Buffer.concat(chunks);
   }
-  const chunks: Uint8Array[] = [Uint8Array.of(SPLIT)];
-  for (const { slot, count, hash } of node.parts) {
-    const head = [slot];
-    number(head, count);
-    chunks.push(Uint8Array.from(head), Buffer.from(hash, "hex"));
+  return new Uint8Array(out.subarray(0, at));
+}
+
+function encodeParts(parts: readonly Part[]): Uint8Array {
+  const out = Buffer.allocUnsafe(1 + parts.length * ITEM_BYTES);
+  let at = out.writeUInt8(SPLIT, 0);
+  for (const { slot, count, hash } of parts) {
+    at = out.writeUInt8(slot, at);
+    at = putNumber(out, at, count);
+    at += out.write(hash, at, "hex");
   }
-  return Buffer.concat(chunks);
+  return new Uint8Array(out.subarray(0, at));
 }
 
 /** The inverse of encode. Throws STORE_CORRUPT. */
@@ -100,13 +111,14 @@ function entry(bytes: Buffer, at: { offset: number }): Entry {
   return { name, content: contentOf(kind, readHash(bytes, at), size) };
 }
 
-function number(out: number[], value: number): void {
+function putNumber(out: Buffer, at: number, value: number): number {
   let rest = value;
+  let next = at;
   while (rest >= 128) {
-    out.push((rest % 128) + 128);
+    next = out.writeUInt8((rest % 128) + 128, next);
     rest = Math.floor(rest / 128);
   }
-  out.push(rest);
+  return out.writeUInt8(rest, next);
 }
 
 function readNumber(bytes: Buffer, at: { offset: number }): number {
