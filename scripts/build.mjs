@@ -2,7 +2,7 @@
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { build } from "esbuild";
-import { entryPoints, MISSING_OK } from "./lib/entries.mjs";
+import { entryPoints, isMissing } from "./lib/entries.mjs";
 import { root, run } from "./lib/run.mjs";
 
 const started = performance.now();
@@ -10,8 +10,8 @@ const { version } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"))
 const named = process.argv.slice(2);
 const wanted = Object.entries(entryPoints).filter(([name]) => named.length === 0 || named.includes(name));
 const present = wanted.filter(([, file]) => existsSync(join(root, file)));
-const missing = wanted.filter((entry) => !present.includes(entry)).map(([, file]) => file);
-if (wanted.length === 0 || (missing.length > 0 && !MISSING_OK)) {
+const missing = wanted.map(([, file]) => file).filter(isMissing);
+if (wanted.length === 0 || missing.length > 0) {
   console.error(
     missing.length > 0 ? `build: missing: ${missing.join(", ")}` : `build: entries: ${Object.keys(entryPoints).join(", ")}`,
   );
