@@ -139,6 +139,8 @@ export function settle(root: ConfinedRoot, lingering: readonly Lingering[], log:
           bytes,
         });
       root.discard(one.temp);
+      // A removal could not take its directories along while the temp was in them.
+      root.removeMade(ancestors(one.path));
     } catch (thrown) {
       log.warn({ path: one.path, errno: errnoOf(thrown) }, "a displaced file could not be looked at again");
     }

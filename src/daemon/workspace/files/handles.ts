@@ -1,6 +1,6 @@
 import constants from "node:constants";
 import { errnoOf, type Fs } from "../../base/index.ts";
-import { outside } from "./refuse.ts";
+import { missingRoot, outside } from "./refuse.ts";
 import type { FileStat, FilesFeatures } from "./types.ts";
 
 /** Flags of open(2) on this machine; their values differ between processors. */
@@ -37,8 +37,8 @@ export interface Held {
   /** Descriptor, or -1. */
   readonly fd: number;
   readonly stat: FileStat;
-  /** Its path on the machine; only the weaker walk uses it. */
-  readonly base: string;
+  /** Its path on the machine, as bytes where it is not UTF-8; only the weaker walk uses it. */
+  readonly base: string | Buffer;
 }
 
 /** The calls a walk stands on. One implementation a system; all others go through these. */
@@ -51,7 +51,7 @@ export interface Handles {
   /** Opens a held file or directory for reading: the very same one. */
   reopen(directory: Held, name: string | Buffer, held: Held): number;
   /** Opens the directory itself (for reading its names or fsync). */
-  self(directory: Held): string;
+  self(directory: Held): string | Buffer;
   close(held: Held): void;
 }
 
@@ -122,9 +122,12 @@ export class ProcHandles implements Handles {
 export class IdentityHandles implements Handles {
   readonly confinement = "identity-check";
   readonly #fs: Fs;
+  readonly #root: string;
 
-  constructor(fs: Fs) {
+  /** `root`: the path the root was opened by. */
+  constructor(fs: Fs, root: string) {
     this.#fs = fs;
+    this.#root = root;
   }
 
   /** Holds the root. Throws when the directory cannot be opened. */
@@ -140,8 +143,7 @@ export class IdentityHandles implements Handles {
 
   at(directory: Held, name: string | Buffer): string | Buffer {
     this.#recheck(directory);
-    const prefix = `${directory.base}/`;
-    return typeof name === "string" ? prefix + name : Buffer.concat([Buffer.from(prefix), name]);
+    return below(directory.base, name);
   }
 
   hold(directory: Held, name: string | Buffer): Held | undefined {
@@ -158,7 +160,7 @@ export class IdentityHandles implements Handles {
     try {
       const opened = toFileStat(this.#fs.fstatSync(fd));
       this.#recheck(directory);
-      return { fd, stat: opened, base: String(path) };
+      return { fd, stat: opened, base: path };
     } catch (thrown) {
       this.#fs.closeSync(fd);
       throw thrown;
@@ -178,9 +180,8 @@ export class IdentityHandles implements Handles {
     }
   }
 
-  self(directory: Held): string {
-    this.#recheck(directory);
-    return `${directory.base}/.`;
+  self(directory: Held): string | Buffer {
+    return this.at(directory, ".");
   }
 
   close(held: Held): void {
@@ -188,9 +189,21 @@ export class IdentityHandles implements Handles {
   }
 
   #recheck(directory: Held): void {
-    const now = this.#fs.lstatSync(`${directory.base}/.`);
-    if (now.ino !== directory.stat.inode || now.dev !== directory.stat.device) {
-      throw outside("the path", "was exchanged while it was walked");
+    let now: ReturnType<Fs["lstatSync"]> | undefined;
+    try {
+      now = this.#fs.lstatSync(below(directory.base, "."));
+    } catch (thrown) {
+      if (directory.base !== this.#root || errnoOf(thrown) !== "ENOENT") throw thrown;
     }
+    if (now?.ino === directory.stat.inode && now.dev === directory.stat.device) return;
+    throw directory.base === this.#root
+      ? missingRoot("is gone or was replaced")
+      : outside("the path", "was exchanged while it was walked");
   }
+}
+
+/** `name` below a directory's path, in bytes when either is. */
+function below(base: string | Buffer, name: string | Buffer): string | Buffer {
+  if (typeof base === "string" && typeof name === "string") return `${base}/${name}`;
+  return Buffer.concat([Buffer.from(base), Buffer.from("/"), Buffer.from(name)]);
 }

@@ -21,6 +21,8 @@ export function place(ground: Ground, staged: Staged, how: "create" | "replace")
   const { directory: tempDirectory, name: temp } = split(staged.temp);
   if (tempDirectory !== split(staged.path).directory || !isTemp(temp)) throw invalid(staged.temp, "is no temp beside its target");
   return inParent(ground, staged.path, (directory, name) => {
+    const earlier = alreadyPlaced(ground, directory, name, staged, temp);
+    if (earlier !== undefined) return earlier.displaced;
     const displaced: Displaced[] = [];
     let mayBeThere = how === "replace";
     for (let round = 0; round < ROUNDS; round++) {
@@ -56,6 +58,28 @@ export function putBack(ground: Ground, displaced: Displaced, path: string): boo
   return inTempParent(ground, displaced.temp, (from, temp) =>
     inParent(ground, path, (to, name) => putNew(ground, from, temp, to, name)),
   );
+}
+
+/**
+ * Whether an earlier call that failed after its rename has put this very file in place: then what its temp holds is what it
+ * displaced, and placing once more would undo it.
+ */
+function alreadyPlaced(
+  ground: Ground,
+  directory: Held,
+  name: string,
+  staged: Staged,
+  temp: string,
+): { displaced: Displaced | undefined } | undefined {
+  const { fs, handles } = ground;
+  const isStaged = (stat: FileStat | undefined): boolean => stat?.inode === staged.inode && stat.device === staged.device;
+  if (!isStaged(lstatIfThere(fs, handles.at(directory, name)))) return undefined;
+  const stat = lstatIfThere(fs, handles.at(directory, temp));
+  if (stat === undefined) return { displaced: undefined };
+  if (!isStaged(stat)) return { displaced: { temp: staged.temp, stat } };
+  // Linked in, and its temp name not yet gone.
+  fs.unlinkSync(handles.at(directory, temp));
+  return { displaced: undefined };
 }
 
 /** One displaced with the older ones behind it. */
@@ -96,11 +120,21 @@ function moveAway(ground: Ground, directory: Held, name: string, path: string): 
     if (errnoOf(thrown) === "ENOENT") return undefined;
     throw thrown;
   }
-  const stat = toFileStat(fs.lstatSync(to));
+  const stat = lookOrReturn(ground, directory, temp, name);
   if (isReplaceable(stat)) return { temp: beside(path, temp), stat };
   // It became something else in between: back with it, which for a directory can only be refused by what stands there now.
   fs.renameSync(to, from);
   throw notAFile(path, stat.kind);
+}
+
+/** What a temp holds now; when that cannot be seen it goes back to its place, so that nobody has to search for it. */
+function lookOrReturn(ground: Ground, directory: Held, temp: string, name: string): FileStat {
+  try {
+    return toFileStat(ground.fs.lstatSync(ground.handles.at(directory, temp)));
+  } catch (thrown) {
+    putNew(ground, directory, temp, directory, name);
+    throw thrown;
+  }
 }
 
 /** putNew, which gives what was displaced its place back when it fails. */

@@ -46,7 +46,7 @@ function openTop(fs: Fs, path: string, confinement: "auto" | "identity-check"): 
   try {
     const top = confinement === "auto" ? ProcHandles.root(fs, path) : undefined;
     if (top !== undefined) return { handles: new ProcHandles(fs), top };
-    return { handles: new IdentityHandles(fs), top: IdentityHandles.root(fs, path) };
+    return { handles: new IdentityHandles(fs, path), top: IdentityHandles.root(fs, path) };
   } catch (thrown) {
     const errno = errnoOf(thrown);
     if (errno === "ENOENT" || errno === "ENOTDIR") throw missingRoot("is not there", thrown);
