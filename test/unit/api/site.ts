@@ -9,7 +9,7 @@ import {
   type MessageShape,
   toBinary,
 } from "@bufbuild/protobuf";
-import { createContextKey, createContextValues } from "@connectrpc/connect";
+import { type ContextValues, createContextKey, createContextValues } from "@connectrpc/connect";
 import { connectNodeAdapter } from "@connectrpc/connect-node";
 import { type Api, createApi, type HostControl, type Hosted } from "../../../src/daemon/api/index.ts";
 import { type Caller, type Clock, type Log, SCOPES, systemClock, systemRandom } from "../../../src/daemon/base/index.ts";
@@ -45,6 +45,8 @@ export interface ApiSite {
   readonly hosted: Hosted[];
   readonly logged: string[];
   readonly shutdowns: number[];
+  /** What a listener would hand over for a caller. */
+  contextOf(name: string): ContextValues;
   /** One JSON call. `service` defaults to GinService. */
   call(method: string, body: unknown, options?: CallOptions): Promise<Answer>;
   /** One JSON call of an AdminService RPC. */
@@ -143,13 +145,14 @@ export async function openApi(options: SiteOptions = {}): Promise<ApiSite> {
     requireLease: options.requireLease ?? "auto",
   });
   const callers: { readonly [name: string]: Caller } = { owner: caller("owner"), ...options.callers };
+  const contextOf = (name: string): ContextValues => {
+    const found = callers[name];
+    return found === undefined ? createContextValues() : createContextValues().set(callerKey, found);
+  };
   const handler = connectNodeAdapter({
     ...api.routerOptions,
     routes: api.routes,
-    contextValues: (request) => {
-      const found = callers[String(request.headers["x-caller"] ?? "owner")];
-      return found === undefined ? createContextValues() : createContextValues().set(callerKey, found);
-    },
+    contextValues: (request) => contextOf(String(request.headers["x-caller"] ?? "owner")),
   });
   const server = createServer(handler);
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
@@ -173,6 +176,7 @@ export async function openApi(options: SiteOptions = {}): Promise<ApiSite> {
     hosted,
     logged,
     shutdowns,
+    contextOf,
     raw: (path, contentType, body, how = {}) =>
       fetch(`${url}${path}`, {
         method: "POST",
