@@ -39,8 +39,12 @@ export function visibleTo(caller: Caller, paths: readonly PathChange[]): PathCha
 }
 
 /** A checkpoint in the contract's form, with the first of the paths it touched that this caller may see. */
-export function toCheckpoint(ground: Ground, caller: Caller, row: Checkpoint): MessageInitShape<typeof CheckpointSchema> {
-  const most = LIMITS.checkpoint_paths.value;
+export function toCheckpoint(
+  ground: Ground,
+  caller: Caller,
+  row: Checkpoint,
+  most: number = LIMITS.checkpoint_paths.value,
+): MessageInitShape<typeof CheckpointSchema> {
   const { paths, count } = ground.reader.touched(row.id, 0, most);
   return {
     id: row.id,

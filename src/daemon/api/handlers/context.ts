@@ -2,7 +2,7 @@ import { create } from "@bufbuild/protobuf";
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import { type ContextRequest, type ContextResponse, ContextResponseSchema } from "../../../gen/gin/v1/context_pb.ts";
 import { type Ground, type Handlers, type Invocation, stateIn, targetOf } from "../invocation.ts";
-import { invalid, LIMITS, toCount } from "../limits.ts";
+import { invalid, LIMITS, toCount, utf8Bytes } from "../limits.ts";
 import { toCheckpoint } from "./checkpoint.ts";
 import { toLease } from "./lease.ts";
 import { baseOf } from "./snapshot.ts";
@@ -11,7 +11,13 @@ import { baseOf } from "./snapshot.ts";
 const SECTIONS: readonly string[] = ["root", "leases", "history", "changes"];
 
 /** Leases shown unless everything was asked for; the rest comes from ListLeases. */
-const SOME_LEASES = 10;
+const SOME_LEASES = 5;
+
+/** Bytes of intents and paths shown unless everything was asked for: Context stays within 4 kB. */
+const LEASE_TEXT_BYTES = 512;
+
+/** Paths shown of each change unless everything was asked for. */
+const SOME_PATHS = 5;
 
 /** Context: what an agent calls first. */
 export function contextHandlers(ground: Ground): Pick<Handlers, "context"> {
@@ -47,8 +53,15 @@ function leasesOf(ground: Ground, request: ContextRequest, call: Invocation) {
   const { principal } = call.caller;
   const all = ground.leases.list(targetOf(call).rowid).map((lease) => ({ lease, own: lease.holder === principal }));
   const sorted = all.sort((a, b) => Number(b.own) - Number(a.own) || a.lease.leaseEpoch - b.lease.leaseEpoch);
-  const most = request.full ? LIMITS.list_max_entries.value : SOME_LEASES;
-  return sorted.slice(0, most).map(({ lease, own }) => toLease(lease, own));
+  const shown = sorted.slice(0, request.full ? LIMITS.list_max_entries.value : SOME_LEASES);
+  let left = request.full ? Number.POSITIVE_INFINITY : LEASE_TEXT_BYTES;
+  return shown
+    .filter(({ lease, own }) => {
+      left -= utf8Bytes(lease.intent) + lease.paths.reduce((sum, path) => sum + utf8Bytes(path), 0);
+      // The caller's own carry its fences, which it may have lost: those are never left out.
+      return own || left >= 0;
+    })
+    .map(({ lease, own }) => toLease(lease, own));
 }
 
 function historyOf(ground: Ground, rowid: number) {
@@ -66,11 +79,12 @@ function changesOf(ground: Ground, request: ContextRequest, call: Invocation) {
   if (since === undefined && !request.full) return {};
   const known = since === undefined ? -1 : toCount(since);
   const most = request.full ? LIMITS.context_full_changes.value : LIMITS.context_changes.value;
+  const paths = request.full ? LIMITS.checkpoint_paths.value : SOME_PATHS;
   const rows = ground.reader
     .checkpoints({ workspace: targetOf(call).rowid, limit: most + 1 })
     .filter((row) => row.generation > known);
   return {
-    changes: rows.slice(0, most).map((row) => toCheckpoint(ground, call.caller, row)),
+    changes: rows.slice(0, most).map((row) => toCheckpoint(ground, call.caller, row, paths)),
     changesCut: rows.length > most,
   };
 }
