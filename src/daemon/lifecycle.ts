@@ -62,10 +62,11 @@ export class Lifecycle {
   async #end(drainMs: number, why: string): Promise<void> {
     const { log, drain, closeListener, close, metadataFile, release } = this.#parts;
     log.info({ why, drainMs }, "draining");
+    // Also what keeps the process alive from here on: everything else that would may be closed already.
     setTimeout(() => {
       log.error({}, "closing took too long");
       process.exit(1);
-    }, drainMs + CLOSE_BOUND_MS).unref();
+    }, drainMs + CLOSE_BOUND_MS);
     const finished = await drain(drainMs);
     if (!finished) log.warn({}, "some requests did not end within the drain");
     await closeListener();

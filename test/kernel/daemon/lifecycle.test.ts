@@ -90,12 +90,17 @@ describe("the end of a daemon", () => {
     expect(started.stderr()).toBe("");
   });
 
-  it("is asked for by Shutdown, which is answered first", async () => {
+  it.each(["foreground", "on_demand"] as const)("is asked for by Shutdown, which is answered first (%s)", async (mode) => {
     const { root, host } = tempHost();
-    const started = run({ host, roots: [root] }, { env: runtime() });
+    const env = runtime();
+    const started = run({ host, mode, roots: [root] }, { env });
     const { socket } = await started.ready;
     const answer = await post({ socket }, "AdminService/Shutdown", { request_id: "r-1" });
     expect(answer.body).toMatchObject({ pid: String(started.child.pid) });
     expect(await started.ended).toEqual({ code: 0, signal: null });
+    // To the very end, not just until nothing kept the process alive.
+    const paths = locateHost({ host }, env);
+    expect(readFileSync(paths.log, "utf8").trimEnd().split("\n").at(-1)).toContain('"msg":"ended"');
+    expect([existsSync(socket), existsSync(paths.metadata)]).toEqual([false, false]);
   });
 });
