@@ -28,7 +28,12 @@ export function putNew(ground: Ground, from: Held, temp: string, to: Held, name:
     if (!NO_LINKS.has(errno)) throw thrown;
     if (!copyNew(ground, from, temp, to, name)) return false;
   }
-  fs.unlinkSync(handles.at(from, temp));
+  try {
+    fs.unlinkSync(handles.at(from, temp));
+  } catch (thrown) {
+    // It is in place: that is the answer. A temp name that stays behind is swept when the root is opened next.
+    if (errnoOf(thrown) === undefined) throw thrown;
+  }
   return true;
 }
 
