@@ -8,7 +8,7 @@ import { type Observed, observe } from "./observe.ts";
 import { type Line, type Planned, planCommit, planRescue } from "./plan.ts";
 import { type PrepareView, prepareSave, type ReadySave, type RefusedSave } from "./prepare.ts";
 import { readHead } from "./read-head.ts";
-import type { Leftover } from "./recovery.ts";
+import type { Recovered } from "./recovery.ts";
 import { Slice } from "./slice.ts";
 import { Touched } from "./touched.ts";
 import { type AbsorbTurn, mustBeAlone, mustBeFirst, type SaveTurn, type Turn } from "./turns.ts";
@@ -69,18 +69,18 @@ export class WorkspaceActor implements Workspace {
   #stopped: string | undefined;
   #closing = false;
 
-  /** `line` and `leftover` are what recovery found: the head, and committed paths it could not put in place. */
-  constructor(deps: WorkspaceDeps, line: Line, leftover: readonly Leftover[]) {
+  constructor(deps: WorkspaceDeps, recovered: Recovered) {
     this.#deps = deps;
     this.rowid = deps.row.rowid;
     this.id = deps.row.id;
     this.root = deps.row.root;
-    this.#line = line;
+    this.#line = recovered.line;
     this.#durable = new Durable(deps, (cause) =>
       this.#stop("a file could not be synced; what is on the disk is known again after a restart", cause),
     );
     this.#unapplied = new Unapplied({ ...deps, store: deps.store.read }, () => this.#repairLater());
-    for (const { save, failed } of leftover) this.#unapplied.add(save, failed);
+    for (const { save, failed } of recovered.leftover) this.#unapplied.add(save, failed);
+    for (const { id, paths } of recovered.unsynced) this.#durable.add(id, paths);
   }
 
   state(): State {

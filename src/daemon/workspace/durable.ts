@@ -54,23 +54,8 @@ export class Durable {
 
   async #sync(batch: ReadonlyMap<string, readonly string[]>): Promise<void> {
     if (batch.size === 0 || this.#broken) return;
-    const files = new Set<string>();
-    const directories = new Set<string>([""]);
-    for (const paths of batch.values()) {
-      for (const path of paths) {
-        files.add(path);
-        for (const above of ancestors(path)) directories.add(above);
-      }
-    }
     try {
-      for (const path of files) {
-        await this.#root.syncFile(path);
-        this.#failPoints.hit("durable.file");
-      }
-      for (const path of directories) {
-        await this.#root.syncDirectory(path);
-        this.#failPoints.hit("durable.directory");
-      }
+      await syncPaths(this.#root, [...batch.values()].flat(), this.#failPoints);
       this.#failPoints.hit("durable.mark");
       await this.#store.write("durable", { saves: [...batch.keys()] });
     } catch (cause) {
@@ -78,4 +63,25 @@ export class Durable {
       this.#onFailure(cause);
     }
   }
+}
+
+/** Syncs that wait for the disk at the same time: the thread pool has four threads, and others want one of them. */
+const AT_ONCE = 3;
+
+/** Syncs the contents at canonical paths, then every directory above them. */
+export async function syncPaths(root: ConfinedRoot, paths: readonly string[], failPoints: FailPoints): Promise<void> {
+  const files = [...new Set(paths)];
+  const directories = [...new Set(files.flatMap((path) => ["", ...ancestors(path)]))];
+  await each(files, (path) => root.syncFile(path));
+  if (files.length > 0) failPoints.hit("durable.file");
+  await each(directories, (path) => root.syncDirectory(path));
+  if (directories.length > 0) failPoints.hit("durable.directory");
+}
+
+async function each(items: readonly string[], run: (item: string) => Promise<void>): Promise<void> {
+  let next = 0;
+  const lane = async (): Promise<void> => {
+    for (let item = items[next++]; item !== undefined; item = items[next++]) await run(item);
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, lane));
 }

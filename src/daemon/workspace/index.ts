@@ -2,15 +2,15 @@
 import { type Fs, nodeFs } from "../base/index.ts";
 import { WorkspaceActor, type WorkspaceDeps } from "./actor.ts";
 import { openRoot, type RootOptions } from "./files/index.ts";
-import { recover, type Recovered } from "./recovery.ts";
+import { type Recovered, recover } from "./recovery.ts";
 import type { Workspace } from "./types.ts";
 
 export type { WorkspaceDeps } from "./actor.ts";
 export {
-  checkPath,
   type ConfinedRoot,
-  type FilesFeatures,
+  checkPath,
   type FileStat,
+  type FilesFeatures,
   isSensitive,
   openRoot,
   type RootOptions,
@@ -43,7 +43,7 @@ export async function createWorkspace(deps: OpenWorkspaceDeps): Promise<Workspac
     const recovered = await recover(whole);
     log.info({ workspace: row.id, ...recovered.counts }, "workspace recovered");
     deps.onRecovered?.(recovered);
-    return new WorkspaceActor(whole, recovered.line, recovered.leftover);
+    return new WorkspaceActor(whole, recovered);
   } catch (thrown) {
     root.close();
     throw thrown;

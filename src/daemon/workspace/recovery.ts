@@ -3,6 +3,7 @@ import type { Hash, JournalStep, OpenSave, PathState } from "../store/index.ts";
 import type { WorkspaceDeps } from "./actor.ts";
 import { type Applied, ancestors, applySteps, type Rescued, type Step } from "./apply.ts";
 import { fileContent, linkContent, sameState } from "./content.ts";
+import { syncPaths } from "./durable.ts";
 import type { ConfinedRoot } from "./files/index.ts";
 import { CHANGE_BYTES } from "./limits.ts";
 import { type Observed, observe } from "./observe.ts";
@@ -20,6 +21,8 @@ export interface Leftover {
 export interface Recovered {
   readonly line: Line;
   readonly leftover: readonly Leftover[];
+  /** Saves applied in this boot by a daemon that ended before they were synced: their files are right, and synced in the background. */
+  readonly unsynced: readonly { readonly id: string; readonly paths: readonly string[] }[];
   /** Counts for the log: paths found in place, rewritten, and edited by others (theirs kept). */
   readonly counts: { readonly inPlace: number; readonly rewritten: number; readonly external: number };
 }
@@ -48,7 +51,8 @@ export async function recover(deps: WorkspaceDeps): Promise<Recovered> {
   root.sweep();
   failPoints.hit("recover.swept");
   // Applied in this boot means the page cache has it: whatever differs now was changed later, by somebody else.
-  const open = saves.filter((save) => !(save.state === "applied" && save.boot === boot));
+  const inCache = (save: OpenSave): boolean => save.state === "applied" && save.boot === boot;
+  const open = saves.filter((save) => !inCache(save));
   const steps: { step: Step; save: string }[] = [];
   const outside: Observed[] = [];
   const counts = { inPlace: 0, rewritten: 0, external: 0 };
@@ -74,9 +78,14 @@ export async function recover(deps: WorkspaceDeps): Promise<Recovered> {
   for (const temp of strays.temps) root.discard(temp);
   failPoints.hit("recover.external");
   const leftover = leftovers(steps, applied);
-  await settleSaves(deps, saves, new Set(leftover.map((one) => one.save)));
+  const kept = new Set(leftover.map((one) => one.save));
+  await settleSaves(
+    deps,
+    open.filter((save) => !kept.has(save.id)),
+  );
   failPoints.hit("recover.end");
-  return { line, leftover, counts };
+  const unsynced = saves.filter(inCache).map((save) => ({ id: save.id, paths: save.steps.map((step) => step.path) }));
+  return { line, leftover, unsynced, counts };
 }
 
 function chainsOf(saves: readonly OpenSave[]): Chain[] {
@@ -216,23 +225,17 @@ function leftovers(steps: readonly { step: Step; save: string }[], applied: Appl
   return [...bySave].map(([save, list]) => ({ save, failed: list }));
 }
 
-/** Syncs everything open saves speak of and lets go of their journal, but for those that still have paths to apply. */
-async function settleSaves(deps: WorkspaceDeps, saves: readonly OpenSave[], keep: ReadonlySet<string>): Promise<void> {
-  const done = saves.filter((save) => !keep.has(save.id));
-  if (done.length === 0) return;
+/** Syncs everything the saves speak of and lets go of their journal. */
+async function settleSaves(deps: WorkspaceDeps, saves: readonly OpenSave[]): Promise<void> {
+  if (saves.length === 0) return;
   const { root, store, failPoints } = deps;
-  const directories = new Set<string>([""]);
-  const files = new Set<string>();
-  for (const save of done) {
-    for (const step of save.steps) {
-      files.add(step.path);
-      for (const above of ancestors(step.path)) directories.add(above);
-    }
-  }
-  for (const path of files) await root.syncFile(path);
-  for (const path of directories) await root.syncDirectory(path);
+  await syncPaths(
+    root,
+    saves.flatMap((save) => save.steps.map((step) => step.path)),
+    failPoints,
+  );
   failPoints.hit("recover.synced");
-  const ids = done.map((save) => save.id);
+  const ids = saves.map((save) => save.id);
   await store.write("applied", { saves: ids });
   failPoints.hit("recover.mark");
   await store.write("durable", { saves: ids });
