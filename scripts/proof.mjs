@@ -28,7 +28,11 @@ function proofFiles() {
 
 await runOrExit("node", ["scripts/build.mjs"]);
 const tally = new Tally();
-const outcome = await runVitest({ projects: presentSuites().map(({ name }) => name), files, env });
+const nothing = { lines: [], timedOut: false, leftovers: [], ok: true };
+const outcome =
+  only !== undefined && files.length === 0
+    ? nothing
+    : await runVitest({ projects: presentSuites().map(({ name }) => name), files, env });
 tally.addRun({ name: "proof" }, seed, outcome);
 
 /** Several tests may share a row: their cases add up. */
