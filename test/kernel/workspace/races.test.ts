@@ -17,9 +17,9 @@ import { type FailPoint, type Fs, GinError, nodeFs, noFailPoints } from "../../.
 import type { EditInput, SaveOutcome } from "../../../src/daemon/workspace/index.ts";
 import { atTeardown } from "../../helpers/teardown.ts";
 import { tempDir } from "../../helpers/temp.ts";
-import { checkImage } from "../../kernel/workspace/check-image.ts";
-import { hashOf } from "../../kernel/workspace/model.ts";
-import { copyImage, diskFiles, openSite, type Site, saveInput } from "../../kernel/workspace/site.ts";
+import { checkImage } from "./check-image.ts";
+import { hashOf } from "./model.ts";
+import { copyImage, diskFiles, openSite, type Site, saveInput } from "./site.ts";
 
 const text = (value: string): Buffer => Buffer.from(value);
 const authorise = (): void => {};
