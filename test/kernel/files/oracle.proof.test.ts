@@ -70,7 +70,7 @@ function grow(random: Chance, top: string): void {
 
 it(`walks agree with openat2(RESOLVE_BENEATH) on ${COUNT} paths in random trees`, { timeout: 600_000 }, (ctx) => {
   const oracle = openat2();
-  if (oracle === undefined) return ctx.skip("this kernel has no openat2");
+  if (oracle === undefined) return ctx.skip("this kernel has no openat2, or koffi is not installed");
   const random = chance("paths against openat2");
   const base = tempDir("oracle");
   const verdicts = new Map<string, number>();

@@ -83,6 +83,6 @@ export function ioError(thrown: unknown, path: string): unknown {
     case "EILSEQ":
       return invalid(path, "has a name that this file system cannot hold");
     default:
-      return toGinError(thrown, path);
+      return toGinError(thrown, path === "" ? undefined : path);
   }
 }

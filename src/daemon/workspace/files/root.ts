@@ -50,7 +50,7 @@ function openTop(fs: Fs, path: string, confinement: "auto" | "identity-check"): 
   } catch (thrown) {
     const errno = errnoOf(thrown);
     if (errno === "ENOENT" || errno === "ENOTDIR") throw missingRoot("is not there", thrown);
-    throw toGinError(thrown, "");
+    throw toGinError(thrown);
   }
 }
 
@@ -61,7 +61,7 @@ function checkRoot(fs: Fs, here: string, top: Held): void {
   } catch (thrown) {
     const errno = errnoOf(thrown);
     if (errno === "ENOENT" || errno === "ENOTDIR") throw missingRoot("is gone", thrown);
-    throw toGinError(thrown, "");
+    throw toGinError(thrown);
   }
   if (now.ino !== top.stat.inode || now.dev !== top.stat.device) throw missingRoot("was replaced by another one");
 }
@@ -145,7 +145,7 @@ async function syncAndClose(fs: Fs, fd: number, path: string, sync: (fd: number)
   try {
     await sync(fd);
   } catch (thrown) {
-    throw toGinError(thrown, path);
+    throw toGinError(thrown, path === "" ? undefined : path);
   } finally {
     fs.closeSync(fd);
   }
