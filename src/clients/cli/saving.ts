@@ -116,7 +116,7 @@ export async function save(context: Context, message: JsonObject): Promise<undef
   for (const path of paths) {
     const what =
       path.no_change === true ? "no change" : path.deleted === true ? "deleted" : path.merged === true ? "merged" : verb;
-    out.line(`${out.style("green", what)}  ${safe(text(path, "path"))}  ${out.style("dim", text(path, "sha256"))}`);
+    out.line(`${out.style("green", what)}  ${safe(text(path, "path"))}  ${out.style("dim", text(path, "sha256"))}`.trimEnd());
   }
   for (const path of list(answer, "rescued")) {
     out.line(

@@ -4,7 +4,7 @@ import { type Command, type Context, flag, given } from "../command.ts";
 import { bytes, list, short, text } from "../output.ts";
 import { pageLimit } from "../paging.ts";
 
-/** Bytes asked for in one page of a file: the largest page the daemon gives, so that few round trips are needed. */
+/** Bytes asked for in each page after a file's first: the largest the daemon gives. The first may turn out to be a directory's. */
 const PAGE_BYTES = 1024 * 1024;
 
 /** Prints a file's bytes as they are, page by page, or a directory's entries. With `--json` one page's message. */
@@ -29,14 +29,15 @@ export const command: Command = {
   ],
   async run(context) {
     const session = context.session();
-    const onePage = context.json || flag(context, "limit") !== undefined;
+    const asked = flag(context, "limit");
+    const onePage = context.json || asked !== undefined;
     let message: JsonObject = {
       path: context.positionals[0] ?? "",
       ...given("snapshot", flag(context, "snapshot")),
       ...given("if_hash", flag(context, "if-hash")),
       ...given("cursor", flag(context, "cursor")),
       ...lines(flag(context, "lines")),
-      ...limit(context, onePage),
+      ...(asked !== undefined && { limit: pageLimit(context, 0) }),
       ...(context.values.stat === true && { content: false }),
     };
     for (;;) {
@@ -52,7 +53,7 @@ export const command: Command = {
         context.err.line(`more: --cursor ${next}`);
         return;
       }
-      message = { ...message, cursor: next };
+      message = { ...message, cursor: next, ...(page.kind === "PATH_KIND_FILE" && { limit: PAGE_BYTES }) };
     }
   },
 };
@@ -63,12 +64,6 @@ function lines(range: string | undefined): JsonObject {
   if (match === null) throw new UsageError(`--lines takes A-B, A- or A, not "${range}"`);
   const end = match[2] === undefined ? match[1] : match[3];
   return { start_line: Number(match[1]), ...(end !== undefined && { end_line: Number(end) }) };
-}
-
-function limit(context: Context, onePage: boolean): JsonObject {
-  const asked = flag(context, "limit");
-  if (asked === undefined) return onePage ? {} : { limit: PAGE_BYTES };
-  return { limit: pageLimit(context, PAGE_BYTES) };
 }
 
 function show(context: Context, page: JsonObject): void {
