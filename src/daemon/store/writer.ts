@@ -1,4 +1,4 @@
-import { type FailPoint, GinError, nodeFs } from "../base/index.ts";
+import { type FailPoint, type Fs, GinError, nodeFs } from "../base/index.ts";
 import { backup, STORE_FILE } from "./commands/backup.ts";
 import { HANDLERS, type Transaction } from "./commands/index.ts";
 import { checkpointWal } from "./commands/upkeep.ts";
@@ -43,14 +43,14 @@ export class Writer {
   private readonly begin: Statement;
   private readonly end: Statement;
 
-  /** Opens the store, making or migrating it. Throws STORE_TOO_NEW, STORE_CORRUPT, STORE_READ_ONLY, DISK_FULL, IO_FAILED. */
-  constructor(options: WriterOptions) {
+  /** Opens the store, making or migrating it. Throws STORE_TOO_NEW, STORE_CORRUPT, STORE_READ_ONLY, DISK_FULL, IO_FAILED. `fs` is for side files. */
+  constructor(options: WriterOptions, fs: Fs = nodeFs) {
     this.options = options;
     const hit = (point: FailPoint) => this.hit(point);
     const delay = () => this.delay();
     try {
       this.db = openForWriting(options);
-      this.side = new SideWriter(nodeFs, options.directory, this.db, hit, delay);
+      this.side = new SideWriter(fs, options.directory, this.db, hit, delay);
     } catch (thrown) {
       throw storeError(thrown);
     }
