@@ -1,6 +1,6 @@
 import type { DescMethodUnary } from "@bufbuild/protobuf";
 import type { ConnectRouter, HandlerContext } from "@connectrpc/connect";
-import type { OpenWorkspaceResponse } from "../../gen/gin/v1/admin_pb.ts";
+import { AdminService, type OpenWorkspaceResponse } from "../../gen/gin/v1/admin_pb.ts";
 import type { Request, Response } from "../../gen/gin/v1/call_pb.ts";
 import { RequestSchema } from "../../gen/gin/v1/call_pb.ts";
 import type { AcquireLeaseResponse } from "../../gen/gin/v1/lease_pb.ts";
@@ -48,6 +48,10 @@ export function createApi(deps: ApiDeps): Api {
   );
   return {
     routes(router) {
+      // Declared as wholes, which is what reflection lists. Each RPC is then registered with a decoder and a limit of its own,
+      // and the later registration of a path is the one that serves.
+      router.service(GinService, {});
+      router.service(AdminService, {});
       for (const key of OPERATION_KEYS) addRoute(router, ground, dispatcher, key);
       addCall(router, ground, dispatcher);
     },

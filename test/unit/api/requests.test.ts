@@ -2,9 +2,9 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import type { SaveInput, SaveOutcome, Workspace } from "../../../src/daemon/workspace/index.ts";
-import { tempDir } from "../../helpers/temp.ts";
+import { GinService } from "../../../src/gen/gin/v1/service_pb.ts";
 import { hashOf } from "../../kernel/workspace/model.ts";
-import { type ApiSite, caller, openApi } from "./site.ts";
+import { type ApiSite, caller, fastDir, openApi } from "./site.ts";
 
 const agents = { a: caller("a"), b: caller("b"), tcp: caller("t", { transport: "tcp", tokenId: "tk_1" }) };
 const make = (path: string, text: string) => ({ path, expect: "absent", text });
@@ -72,7 +72,6 @@ it("sees the same request through fences, epochs, conflict rules, names and enco
   for (const more of [how, { workspace: id }, { workspace: name, repository }]) {
     expect((await save(site, "r", [make("a", "1")], more)).body.checkpoint, JSON.stringify(more)).toBe(first.checkpoint);
   }
-  const { GinService } = await import("../../../src/gen/gin/v1/service_pb.ts");
   const binary = await site.binary(GinService.method.save, {
     requestId: "r",
     edits: [{ path: "a", expect: "absent", text: "1" }],
@@ -137,7 +136,7 @@ it("checks the grammar of request ids, and asks for one only where it is kept", 
 });
 
 it("replays after a restart", async () => {
-  const directory = tempDir("restart");
+  const directory = fastDir();
   const before = await openApi({ directory });
   const first = (await save(before, "r", [make("a", "1")])).body;
   await before.close();

@@ -1,5 +1,7 @@
+import { mkdtempSync, rmSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
+import { join } from "node:path";
 import {
   create,
   type DescMethodUnary,
@@ -9,17 +11,17 @@ import {
   type MessageShape,
   toBinary,
 } from "@bufbuild/protobuf";
-import { type ContextValues, createContextKey, createContextValues } from "@connectrpc/connect";
+import { type ContextValues, createContextValues } from "@connectrpc/connect";
 import { connectNodeAdapter } from "@connectrpc/connect-node";
 import { type Api, createApi, type HostControl, type Hosted } from "../../../src/daemon/api/index.ts";
 import { type Caller, type Clock, type Log, SCOPES, systemClock, systemRandom } from "../../../src/daemon/base/index.ts";
 import { createLeases, type Leases } from "../../../src/daemon/lease/index.ts";
+import { callerKey } from "../../../src/daemon/listener/index.ts";
 import { createTokens } from "../../../src/daemon/policy/index.ts";
 import type { Store } from "../../../src/daemon/store/index.ts";
 import type { Workspace } from "../../../src/daemon/workspace/index.ts";
 import { atTeardown } from "../../helpers/teardown.ts";
-import { tempDir } from "../../helpers/temp.ts";
-import { openSite as openEngine } from "../../kernel/workspace/site.ts";
+import { fastTemp, openSite as openEngine } from "../../kernel/workspace/site.ts";
 
 /** What a JSON call came back with. */
 export interface Answer {
@@ -79,16 +81,6 @@ export interface SiteOptions {
   readonly wrap?: (workspace: Workspace) => Workspace;
 }
 
-const callerKey = createContextKey<Caller>({
-  principal: "",
-  transport: "tcp",
-  scopes: new Set(),
-  workspaces: [],
-  paths: [],
-  tokenId: undefined,
-  client: "",
-});
-
 /** A caller with every right. */
 export function caller(principal: string, over: Partial<Caller> = {}): Caller {
   return {
@@ -103,9 +95,16 @@ export function caller(principal: string, over: Partial<Caller> = {}): Caller {
   };
 }
 
+/** A fresh directory in memory where there is such a place: these tests ask what is answered, not what survives. */
+export function fastDir(): string {
+  const directory = mkdtempSync(join(fastTemp, "gin-api-"));
+  atTeardown(() => rmSync(directory, { recursive: true, force: true }));
+  return directory;
+}
+
 /** Opens a site; it is closed at teardown. Opening the same directory again is a restart. */
 export async function openApi(options: SiteOptions = {}): Promise<ApiSite> {
-  const directory = options.directory ?? tempDir("api");
+  const directory = options.directory ?? fastDir();
   const clock = options.clock ?? systemClock;
   const logged: string[] = [];
   const log: Log = {
