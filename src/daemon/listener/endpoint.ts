@@ -1,6 +1,7 @@
-import { createServer as createHttp, type Server as HttpServer } from "node:http";
+import { createServer as createHttp, type Server as HttpServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { createServer as createHttp2, type Http2Server } from "node:http2";
 import { createServer as createNet, type ListenOptions, type Server, type Socket } from "node:net";
+import type { Duplex } from "node:stream";
 import { createServer as createTls, type SecureContextOptions, type Server as TlsServer } from "node:tls";
 import type { Clock, Log } from "../base/index.ts";
 import type { Handler, Where } from "./handler.ts";
@@ -68,18 +69,15 @@ export class Endpoint {
     this.#http.closeIdleConnections();
   }
 
-  /** Ends every connection. */
+  /** Ends every connection; idempotent. */
   async close(): Promise<void> {
-    const closed = new Promise<void>((resolve) => {
-      if (!this.server.listening && this.#sockets.size === 0) return resolve();
-      this.server.once("close", resolve);
-    });
-    if (this.server.listening) this.server.close();
+    const ends = [...this.#sockets].map((socket) => new Promise((resolve) => socket.once("close", resolve)));
+    if (this.server.listening) ends.push(new Promise((resolve) => this.server.close(resolve)));
     this.#http.close();
     this.#http2.close();
     // closeAllConnections knows the HTTP/1 half only.
     for (const socket of this.#sockets) socket.destroy();
-    await closed;
+    await Promise.all(ends);
   }
 
   #track(socket: Socket): void {
@@ -129,18 +127,25 @@ export class Endpoint {
         // Without a Host the request is answered by our own check, which explains itself.
         requireHostHeader: false,
       },
-      (request, response) => handler.handle(request, response, where(), () => {}),
+      (request, response) => serve(request, response, () => {}),
     );
+    const answering = new Answering();
+    const serve = (request: IncomingMessage, response: ServerResponse, sendContinue: () => void) => {
+      answering.add(response, request.socket);
+      handler.handle(request, response, where(), sendContinue);
+    };
     const headers = Object.entries(answerHeaders)
       .map(([name, value]) => `${name}: ${value}\r\n`)
       .join("");
     server.on("checkContinue", (request, response) => {
-      handler.handle(request, response, where(), () => response.writeContinue());
+      serve(request, response, () => response.writeContinue());
     });
-    server.on("checkExpectation", (request, response) => handler.handle(request, response, where(), () => {}));
+    server.on("checkExpectation", (request, response) => serve(request, response, () => {}));
     server.on("connect", (_request, socket) => refuseRaw(socket, "CONNECT", limits.maxHeaderBytes, headers));
     server.on("clientError", (cause: NodeJS.ErrnoException, socket) => {
-      refuseRaw(socket, cause.code ?? "", limits.maxHeaderBytes, headers);
+      // A peer that is gone reads nothing, and another answer's middle is no place for words.
+      if ("syscall" in cause || answering.has(socket)) socket.destroy();
+      else refuseRaw(socket, cause.code ?? "", limits.maxHeaderBytes, headers);
     });
     return server;
   }
@@ -150,6 +155,8 @@ export class Endpoint {
     const server = createHttp2({
       // Room for the pseudo-headers beside the pairs that are counted.
       maxHeaderListPairs: limits.maxHeaderPairs + 4,
+      // MB a session may hold: a few of the largest messages at once; Node's 10 would end a session over one.
+      maxSessionMemory: 64,
       maxSessionInvalidFrames: 100,
       maxSessionRejectedStreams: 100,
       settings: { maxConcurrentStreams: limits.maxStreams, maxHeaderListSize: limits.maxHeaderBytes, enablePush: false },
@@ -163,5 +170,19 @@ export class Endpoint {
     });
     server.on("sessionError", (cause) => this.#options.log.debug({ err: cause }, "an HTTP/2 session failed"));
     return server;
+  }
+}
+
+/** Connections with an HTTP/1 answer under way. */
+class Answering {
+  readonly #counts = new WeakMap<Duplex, number>();
+
+  add(response: ServerResponse, socket: Duplex): void {
+    this.#counts.set(socket, (this.#counts.get(socket) ?? 0) + 1);
+    response.once("close", () => this.#counts.set(socket, (this.#counts.get(socket) ?? 1) - 1));
+  }
+
+  has(socket: Duplex): boolean {
+    return (this.#counts.get(socket) ?? 0) > 0;
   }
 }

@@ -14,6 +14,8 @@ import { endOfStream, grpcTrailer, refusal, type Wire, webTrailer } from "./wire
 /** What an explanation may look at. */
 export interface Explained {
   readonly wire: Wire;
+  /** Of the request. */
+  readonly contentType: string | undefined;
   readonly method: DescMethod;
   /** Bytes a message may have on this path. */
   readonly limit: number;
@@ -27,7 +29,7 @@ export interface Explained {
 export async function explain(answer: UniversalServerResponse, about: Explained): Promise<UniversalServerResponse> {
   switch (answer.body === undefined ? "none" : about.wire) {
     case "none":
-      return refusal(bodiless(answer.status), about.wire, answer.status);
+      return refusal(bodiless(answer.status), about.wire, { status: answer.status, contentType: about.contentType });
     case "connect":
       return answer.status === 200 ? answer : await explainConnect(answer, about);
     case "connect-stream":

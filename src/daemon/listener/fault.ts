@@ -32,6 +32,8 @@ export function ginErrorOf(fault: Fault): GinError {
   if (code === Code.InvalidArgument && decode !== null) {
     const key = /: key "([A-Za-z0-9_$.-]{1,64})" is unknown$/.exec(message);
     const field = fault.field ?? key?.[1] ?? decode[1] ?? "";
+    // The message as a whole, and none of its fields: not JSON, or no object.
+    if (fault.field === undefined && key === null && message.includes("cannot decode message")) return malformed();
     const what = / is unknown$/.test(message) ? "is not known" : "has a value that cannot be taken";
     return invalid(field, `field ${field} ${what}`);
   }

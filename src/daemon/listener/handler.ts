@@ -85,15 +85,18 @@ export class Handler {
   #admit(request: NodeServerRequest, where: Where, wire: Wire | undefined): Admitted | UniversalServerResponse {
     const { limits, gate, routes, allowOrigins } = this.#options;
     const say = wire ?? "connect";
+    const contentType = request.headers["content-type"];
     try {
-      if (request.rawHeaders.length > 2 * limits.maxHeaderPairs) throw tooManyHeaders(limits.maxHeaderPairs);
+      const tooLarge = headerListFault(request, limits);
+      if (tooLarge !== undefined) return refusal(tooLarge, say, { status: 431, contentType });
       const headers = headersOf(request);
       if (!hosts(request, headers).every(where.hostAllowed)) {
         throw new GinError("HOST_FORBIDDEN", "the Host of this request is not one that is served here");
       }
       checkOrigin(headers.get("origin"), allowOrigins);
       if (request.method === "OPTIONS" && headers.has("origin")) return { status: 204, header: new Headers(PREFLIGHT) };
-      if (request.method !== "POST") return refusal(new GinError("METHOD_UNKNOWN", "only POST is served"), say, 405);
+      if (request.method !== "POST")
+        return refusal(new GinError("METHOD_UNKNOWN", "only POST is served"), say, { status: 405, contentType });
       if (wire === undefined) throw new GinError("MEDIA_TYPE_UNSUPPORTED", "the content type is not one that is served");
       checkEncoding(headers, wire);
       const path = (request.url ?? "").split("?", 1)[0] ?? "";
@@ -107,7 +110,7 @@ export class Handler {
     } catch (thrown) {
       const error = thrown instanceof TypeError ? new GinError("MALFORMED", "a header field cannot be read") : toGinError(thrown);
       this.#options.log.debug({ reason: error.reason, transport: where.transport }, "refused");
-      return refusal(error, say);
+      return refusal(error, say, { contentType });
     }
   }
 
@@ -143,7 +146,13 @@ export class Handler {
       signal,
       contextValues,
     });
-    return await explain(answer, { wire, method: handler.method, limit, json });
+    return await explain(answer, {
+      wire,
+      contentType: headers.get("content-type") ?? undefined,
+      method: handler.method,
+      limit,
+      json,
+    });
   }
 
   async #answer(answer: UniversalServerResponse, request: NodeServerRequest, response: NodeServerResponse): Promise<void> {
@@ -185,8 +194,17 @@ function checkEncoding(headers: Headers, wire: Wire): void {
   throw new GinError("MEDIA_TYPE_UNSUPPORTED", "the message's compression is not served", "send it as it is, or as gzip");
 }
 
-function tooManyHeaders(limit: number): GinError {
-  return new GinError("TOO_LARGE", `a request has at most ${limit} header fields`, undefined, {
-    facts: { limit, unit: "fields" },
-  });
+/** Node counts neither the bytes of an HTTP/2 header list nor the fields of HTTP/1. */
+function headerListFault(request: NodeServerRequest, limits: ListenerLimits): GinError | undefined {
+  const raw = request.rawHeaders;
+  const pseudo = raw.filter((text, at) => at % 2 === 0 && text.startsWith(":")).length;
+  if (raw.length / 2 - pseudo > limits.maxHeaderPairs) {
+    const facts = { limit: limits.maxHeaderPairs, unit: "fields" };
+    return new GinError("TOO_LARGE", `a request has at most ${limits.maxHeaderPairs} header fields`, undefined, { facts });
+  }
+  if (raw.reduce((sum, text) => sum + text.length, 0) > limits.maxHeaderBytes) {
+    const facts = { limit: limits.maxHeaderBytes, unit: "bytes" };
+    return new GinError("TOO_LARGE", `the header fields are larger than ${limits.maxHeaderBytes} bytes`, undefined, { facts });
+  }
+  return undefined;
 }

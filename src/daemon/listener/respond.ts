@@ -35,9 +35,9 @@ export async function respond(
     if (peer.gone()) return;
     if (answer.trailer !== undefined) response.addTrailers(headerObject(answer.trailer));
     const finished = within(peer, "finish", request, options);
+    letBodyEnd(request, options);
     response.end();
     await finished;
-    letBodyEnd(request, options);
   } finally {
     peer.stop();
     await chunks?.return?.();
@@ -93,12 +93,14 @@ async function within(peer: Peer, event: "drain" | "finish", request: NodeServer
   cancel();
 }
 
-/** The answer is out, the body perhaps not in: takes what comes for a while, so that the peer gets to read the answer. */
+/**
+ * The answer goes out, the body is perhaps not in: takes what comes for a while, so that the peer gets to read the answer.
+ * Begun before the end is written, or Node resets an HTTP/2 stream nobody read from, which curl takes for a failure.
+ */
 function letBodyEnd(request: NodeServerRequest, options: RespondOptions): void {
   if (request.complete || request.destroyed) return;
   const cancel = options.clock.after(LINGER_MS, () => destroyCarrier(request));
   request.once("end", cancel);
   request.once("close", cancel);
-  // A tick later: the reader that stopped early has then let go of the stream.
-  setImmediate(() => request.resume());
+  request.resume();
 }

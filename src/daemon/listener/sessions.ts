@@ -31,7 +31,8 @@ export class Sessions {
   #admit(session: ServerHttp2Session): void {
     session.on("error", (cause) => this.#log.debug({ err: cause }, "an HTTP/2 session failed"));
     if (this.#open.size >= this.#limits.maxSessions) {
-      session.destroy();
+      // Not at once: Node hands a new session its first bytes a tick later, and throws when its handle is gone.
+      setImmediate(() => session.destroy());
       return;
     }
     this.#open.add(session);

@@ -8,6 +8,13 @@ import { toConnectError } from "./error-detail.ts";
 /** How a request's content type says errors travel. */
 export type Wire = "connect" | "connect-stream" | "grpc" | "grpc-web";
 
+/** What a refusal takes over from the request, and its HTTP status on the plain Connect wire where that says more. */
+export interface RefusalOptions {
+  readonly status?: number;
+  /** Streams are answered in the content type they came in; clients insist on it. */
+  readonly contentType?: string | undefined;
+}
+
 /** JSON goes out in the contract's names, with empty fields, and comes in without unknown ones. */
 export const JSON_OPTIONS = { ignoreUnknownFields: false, useProtoFieldName: true, alwaysEmitImplicit: true } as const;
 
@@ -36,8 +43,10 @@ export function refusalJson(error: GinError): Uint8Array {
   return errorToJsonBytes(toConnectError(error), JSON_OPTIONS);
 }
 
-/** A whole answer that refuses, with its ErrorDetail, as the wire wants it. `status` is for the plain Connect wire. */
-export function refusal(error: GinError, wire: Wire, status = statusOf(error.reason)): UniversalServerResponse {
+/** A whole answer that refuses, with its ErrorDetail, as the wire wants it. */
+export function refusal(error: GinError, wire: Wire, options: RefusalOptions = {}): UniversalServerResponse {
+  const status = options.status ?? statusOf(error.reason);
+  const contentType = options.contentType;
   switch (wire) {
     case "connect": {
       const body = refusalJson(error);
@@ -49,20 +58,20 @@ export function refusal(error: GinError, wire: Wire, status = statusOf(error.rea
     case "connect-stream":
       return {
         status: 200,
-        header: new Headers({ "content-type": "application/connect+json" }),
+        header: new Headers({ "content-type": contentType ?? "application/connect+json" }),
         body: createAsyncIterable([endOfStream(error)]),
       };
     case "grpc":
       return {
         status: 200,
-        header: new Headers({ "content-type": "application/grpc+proto" }),
+        header: new Headers({ "content-type": contentType ?? "application/grpc+proto" }),
         body: createAsyncIterable([]),
         trailer: grpcTrailer(error, new Headers()),
       };
     case "grpc-web":
       return {
         status: 200,
-        header: new Headers({ "content-type": "application/grpc-web+proto" }),
+        header: new Headers({ "content-type": contentType ?? "application/grpc-web+proto" }),
         body: createAsyncIterable([webTrailer(error, new Headers())]),
       };
   }
