@@ -79,6 +79,7 @@ export async function applySteps(
 
 /** Looks at what came out of the target's place: the verified content goes, anything else is kept. */
 function inspect(root: ConfinedRoot, step: Step, displaced: Displaced, applied: Applied, wallMs: number): void {
+  for (const other of displaced.also ?? []) inspect(root, step, other, applied, wallMs);
   const found = readDisplaced(root, displaced);
   if (found === undefined) giveBack(root, step, displaced);
   const known = isContent(step.before, found.content);

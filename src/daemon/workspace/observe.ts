@@ -54,6 +54,8 @@ export function observeOnce(root: ConfinedRoot, path: string): Observed | { read
   if (stat.size > WHOLE_READ_BYTES) return { large: true };
   try {
     const file = root.readFile(path, WHOLE_READ_BYTES);
+    // A symlink came onto the way since the walk that was authorised: what was read is another path's.
+    if (file.path !== path) return undefined;
     return {
       path,
       content: fileContent(file.bytes, file.stat.executable),
@@ -82,7 +84,7 @@ async function observeLarge(root: ConfinedRoot, path: string, holdBytes: number)
       if (size <= holdBytes) held.push(piece);
       offset += piece.byteLength;
     }
-    if (offset !== size || !file.unchanged()) return undefined;
+    if (file.path !== path || offset !== size || !file.unchanged()) return undefined;
     const content: PathState = { kind: "file", sha256: digest.digest("hex"), size, executable: file.stat.executable };
     return { path, content, bytes: size <= holdBytes ? Buffer.concat(held) : undefined, mode: file.stat.mode, stat: file.stat };
   } finally {

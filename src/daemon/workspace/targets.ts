@@ -41,6 +41,7 @@ export function gather(root: ConfinedRoot, input: SaveInput): Map<string, Slot> 
     target.arrival = { from: path, edit };
   }
   for (const slot of slots.values()) checkArrival(slot);
+  checkTwins(root, slots);
   checkNesting(slots);
   return slots;
 }
@@ -75,6 +76,21 @@ function checkArrival(slot: Slot): void {
   if (slot.arrival === undefined || slot.edit === undefined) return;
   if (slot.edit.delete === true || slot.edit.renameTo !== undefined) return;
   throw twice(slot.asked);
+}
+
+/** Two new names that this file system takes for one would displace each other. */
+function checkTwins(root: ConfinedRoot, slots: ReadonlyMap<string, Slot>): void {
+  const keys = new Map<string, string>();
+  for (const path of slots.keys()) {
+    const key = root.twinKey(path);
+    const twin = keys.get(key);
+    if (twin !== undefined) {
+      throw new GinError("PATH_INVALID", `${path} and ${twin} are one name on this file system`, "use one spelling", {
+        facts: { path, twin },
+      });
+    }
+    keys.set(key, path);
+  }
 }
 
 /** One save cannot leave a file and something below it: the tree cannot hold both. */
