@@ -36,6 +36,11 @@ export function abortError(signal: AbortSignal): GinError {
     : new GinError("CANCELLED", "the caller gave up");
 }
 
+/** For long work between two slices: throws DEADLINE_EXCEEDED or CANCELLED once the call is aborted. */
+export function checkAborted(signal: AbortSignal): void {
+  if (signal.aborted) throw abortError(signal);
+}
+
 /**
  * The operation's result, or the abort's error when it does not come within a short grace. A mutation that goes on is
  * recorded all the same: only this answer is given up.

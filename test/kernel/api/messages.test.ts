@@ -36,7 +36,11 @@ beforeAll(async () => {
 const methods = [...GinService.methods, ...AdminService.methods] as DescMethodUnary[];
 const path = (method: DescMethodUnary): string => `/${method.parent.typeName}/${method.name}`;
 const post = (where: string, contentType: string, body: Uint8Array | string, headers: Record<string, string> = {}) =>
-  fetch(`${url}${where}`, { method: "POST", headers: { "content-type": contentType, ...headers }, body: body as BodyInit });
+  fetch(`${url}${where}`, {
+    method: "POST",
+    headers: { "content-type": contentType, ...headers },
+    body: typeof body === "string" ? body : Buffer.from(body),
+  });
 
 /** A save whose whole JSON has exactly that many bytes. */
 function saveOf(bytes: number, id: string): string {
@@ -136,6 +140,7 @@ it("stops a read within a quarter of a second when its caller is gone", async ()
   await expect(gone).rejects.toThrow();
   // Five times the figure, as every timed test here.
   await expect.poll(() => site.api.running(), { timeout: 1_250, interval: 5 }).toBe(0);
+  expect(site.logged).toEqual([]);
 });
 
 it("serves a client nobody here wrote: buf curl over gRPC with reflection reads and saves", async () => {

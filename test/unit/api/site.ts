@@ -4,9 +4,9 @@ import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import {
   create,
+  type DescMessage,
   type DescMethodUnary,
   fromBinary,
-  type Message,
   type MessageInitShape,
   type MessageShape,
   toBinary,
@@ -56,11 +56,11 @@ export interface ApiSite {
   /** Raw bytes in, HTTP answer out. */
   raw(path: string, contentType: string, body: Uint8Array | string, options?: CallOptions): Promise<Response>;
   /** One binary call. */
-  binary<M extends DescMethodUnary>(
-    method: M,
-    request: MessageInitShape<M["input"]>,
+  binary<I extends DescMessage, O extends DescMessage>(
+    method: DescMethodUnary<I, O>,
+    request: MessageInitShape<I>,
     options?: CallOptions,
-  ): Promise<MessageShape<M["output"]>>;
+  ): Promise<MessageShape<O>>;
   close(): Promise<void>;
 }
 
@@ -179,7 +179,7 @@ export async function openApi(options: SiteOptions = {}): Promise<ApiSite> {
     raw: (path, contentType, body, how = {}) =>
       fetch(`${url}${path}`, {
         method: "POST",
-        body: body as BodyInit,
+        body: typeof body === "string" ? body : Buffer.from(body),
         headers: {
           "content-type": contentType,
           "x-caller": how.as ?? "owner",
@@ -190,10 +190,10 @@ export async function openApi(options: SiteOptions = {}): Promise<ApiSite> {
     call: (method, body, how) => callJson(site, `/gin.v1.GinService/${method}`, body, how),
     admin: (method, body, how) => callJson(site, `/gin.v1.AdminService/${method}`, body, how),
     async binary(method, request, how) {
-      const bytes = toBinary(method.input, create(method.input, request) as Message);
+      const bytes = toBinary(method.input, create(method.input, request));
       const answer = await site.raw(`/${method.parent.typeName}/${method.name}`, "application/proto", bytes, how);
       if (answer.status !== 200) throw new Error(`${answer.status}: ${await answer.text()}`);
-      return fromBinary(method.output, new Uint8Array(await answer.arrayBuffer())) as MessageShape<typeof method.output>;
+      return fromBinary(method.output, new Uint8Array(await answer.arrayBuffer()));
     },
     close: () => (closed ??= close()),
   };

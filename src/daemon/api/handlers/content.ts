@@ -1,4 +1,5 @@
 import { isUtf8 } from "node:buffer";
+import { checkAborted } from "../deadline.ts";
 
 /** Bytes to page through: in memory, or a file read in pieces. */
 export interface ByteSource {
@@ -74,7 +75,7 @@ export async function scanFacts(source: ByteSource, signal: AbortSignal): Promis
   const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
   let bom = false;
   for (let offset = 0; offset < source.size; offset += PIECE_BYTES) {
-    signal.throwIfAborted();
+    checkAborted(signal);
     const piece = await source.read(offset, PIECE_BYTES);
     if (offset === 0) bom = hasBom(piece);
     if (!isMoreText(decoder, piece, offset + PIECE_BYTES < source.size)) return counter.facts(false, false);
@@ -107,7 +108,7 @@ export async function lineOffset(source: ByteSource, line: number, signal: Abort
   let left = line - 1;
   if (left <= 0) return 0;
   for (let offset = 0; offset < source.size; offset += PIECE_BYTES) {
-    signal.throwIfAborted();
+    checkAborted(signal);
     const piece = asBuffer(await source.read(offset, PIECE_BYTES));
     for (let at = piece.indexOf(LF); at !== -1; at = piece.indexOf(LF, at + 1)) {
       left -= 1;
