@@ -1,0 +1,103 @@
+import { isObject, type JsonObject, type JsonValue } from "../../clients/sdk/index.ts";
+
+/** Bytes of text in one answer at most: beyond it hosts cut or hide what they show their model. */
+export const PAGE_BYTES = 25_000;
+
+/** Kept for the list of what was cut. */
+const CUT_ROOM_BYTES = 1_000;
+
+/** Characters that are left of a text which is cut. */
+const KEPT_CHARACTERS = 200;
+
+/** Bytes of a message as it is shown. */
+export function bytesOf(message: JsonObject): number {
+  return Buffer.byteLength(JSON.stringify(message));
+}
+
+/**
+ * The `limit` that makes the same page fit, for an answer that is too large; undefined for answers that have no pages. The daemon counts
+ * content, and what is shown is JSON: a page of quotes doubles.
+ */
+export function smallerLimit(operation: string, message: JsonObject): number | undefined {
+  const served = servedBy(operation, message);
+  if (served === undefined || served <= 1) return undefined;
+  return Math.max(1, Math.floor(served * (PAGE_BYTES / bytesOf(message)) * 0.95) - 1);
+}
+
+/** How much of what `limit` counts the page holds. */
+function servedBy(operation: string, message: JsonObject): number | undefined {
+  const length = (name: string): number | undefined => (Array.isArray(message[name]) ? message[name].length : undefined);
+  const bytes = (name: string, encoding: "utf8" | "base64"): number | undefined => {
+    const value = message[name];
+    return typeof value === "string" ? Buffer.byteLength(value, encoding) : undefined;
+  };
+  switch (operation) {
+    case "read_path":
+      return bytes("text", "utf8") ?? bytes("data", "base64") ?? length("entries");
+    case "details":
+      return bytes("text", "utf8");
+    case "list_checkpoints":
+      return length("checkpoints");
+    case "list_leases":
+      return length("leases");
+    default:
+      return undefined;
+  }
+}
+
+/**
+ * A message that fits, for what has no pages: the largest parts are shortened and named in `cut`, beside what the daemon said. A call to
+ * be repeated is left out whole, never shortened, as its content would be saved short.
+ */
+export function cutToFit(message: JsonObject): JsonObject {
+  if (bytesOf(message) <= PAGE_BYTES) return message;
+  const copy = structuredClone(message);
+  const cut: string[] = [];
+  while (bytesOf(copy) > PAGE_BYTES - CUT_ROOM_BYTES) {
+    const largest = largestPart(copy, "");
+    if (largest === undefined) break;
+    largest.shorten();
+    if (!cut.includes(largest.path) && cut.length < 20) cut.push(largest.path);
+  }
+  return { ...copy, cut };
+}
+
+interface Part {
+  readonly path: string;
+  readonly bytes: number;
+  shorten(): void;
+}
+
+function largestPart(value: JsonObject | JsonValue[], at: string): Part | undefined {
+  let largest: Part | undefined;
+  const consider = (part: Part | undefined): void => {
+    if (part !== undefined && (largest === undefined || part.bytes > largest.bytes)) largest = part;
+  };
+  for (const [name, item] of Object.entries(value)) {
+    const path = Array.isArray(value) ? `${at}[${name}]` : at === "" ? name : `${at}.${name}`;
+    if (name === "next_call" && isObject(item) && !Array.isArray(value)) {
+      consider({ path, bytes: bytesOf(item), shorten: () => delete value[name] });
+    } else if (typeof item === "string" && item.length > KEPT_CHARACTERS * 2) {
+      consider({
+        path,
+        bytes: Buffer.byteLength(item),
+        shorten: () => put(value, name, `${item.slice(0, KEPT_CHARACTERS)}… (cut)`),
+      });
+    } else if (Array.isArray(item) && item.length > 1) {
+      consider({
+        path,
+        bytes: Buffer.byteLength(JSON.stringify(item)) / 2,
+        shorten: () => void item.splice(Math.ceil(item.length / 2)),
+      });
+      consider(largestPart(item, path));
+    } else if (typeof item === "object" && item !== null) {
+      consider(largestPart(item, path));
+    }
+  }
+  return largest;
+}
+
+function put(holder: JsonObject | JsonValue[], name: string, value: string): void {
+  if (Array.isArray(holder)) holder[Number(name)] = value;
+  else holder[name] = value;
+}

@@ -1,0 +1,57 @@
+import type { JsonObject } from "../../clients/sdk/index.ts";
+
+/** A property of a tool's arguments, in the part of JSON Schema that every host takes: typed, no $ref, no oneOf, arrays with items. */
+export type Property =
+  | {
+      readonly type: "string";
+      readonly description: string;
+      readonly enum?: readonly string[];
+      /** True: a 64-bit number, written as text; a plain number is taken too. Not part of the schema that is listed. */
+      readonly counter?: true;
+    }
+  | { readonly type: "boolean"; readonly description: string }
+  | { readonly type: "integer"; readonly description: string; readonly minimum: number }
+  | { readonly type: "array"; readonly description: string; readonly items: Property | Shape }
+  | (Shape & { readonly description: string })
+  /** Any object: its fields are judged by the daemon. */
+  | { readonly type: "object"; readonly description: string; readonly additionalProperties: true };
+
+/** An object of known properties. */
+export interface Shape {
+  readonly type: "object";
+  readonly properties: { readonly [name: string]: Property };
+  readonly required?: readonly string[];
+  readonly additionalProperties: false;
+}
+
+/** Hints to hosts about what a tool may do. None of ours speaks to the world outside of the workspace. */
+export interface ToolHints {
+  readonly readOnlyHint: boolean;
+  readonly destructiveHint: boolean;
+  readonly idempotentHint: boolean;
+  readonly openWorldHint: false;
+}
+
+/** One tool: how it is listed, and which `gin.v1.Request` its arguments make. */
+export interface Tool {
+  readonly name: string;
+  readonly title: string;
+  readonly description: string;
+  readonly inputSchema: Shape;
+  readonly annotations: ToolHints;
+  /** The request for checked arguments. Throws ArgumentError for what no schema expresses. */
+  readonly request: (args: JsonObject) => JsonObject;
+  /** The field of the response that is shown; undefined shows the whole Response. */
+  readonly shows: string | undefined;
+}
+
+/** Arguments that cannot form a request. `message` names the argument, `fix` says what to give instead. */
+export class ArgumentError extends Error {
+  readonly fix: string;
+
+  constructor(message: string, fix: string) {
+    super(message);
+    this.name = "ArgumentError";
+    this.fix = fix;
+  }
+}

@@ -1,0 +1,54 @@
+import { homedir } from "node:os";
+import { parse, resolve } from "node:path";
+import { parseArgs } from "node:util";
+import { SESSION_FLAGS, SESSION_HELP, type SessionOptions, sessionOptions, UsageError } from "../clients/sdk/index.ts";
+import { realPathOf } from "../paths/index.ts";
+
+/** What the bridge reads of its surroundings. */
+export interface Surroundings {
+  /** Arguments after `gin mcp`. */
+  readonly argv: readonly string[];
+  readonly env: { readonly [name: string]: string | undefined };
+  readonly cwd: string;
+}
+
+/** True when a person asks how the command is used. */
+export function asksForHelp(argv: readonly string[]): boolean {
+  return argv.includes("--help") || argv.includes("-h");
+}
+
+/** How the command is used, for a person. */
+export function usage(): string {
+  const rows = SESSION_HELP.map(([flag, variable, meaning]) => `  ${flag.padEnd(18)} ${variable.padEnd(15)} ${meaning}`);
+  return ["usage: gin mcp [session flags]", "", "Speaks MCP on standard input and output.", "", ...rows, ""].join("\n");
+}
+
+/**
+ * Session options from flags and variables. Where nothing says which workspace is meant, the project the host works on is:
+ * CLAUDE_PROJECT_DIR, else the working directory. Throws UsageError for what cannot be meant.
+ */
+export function bridgeOptions(at: Surroundings): SessionOptions {
+  const options: SessionOptions = { ...sessionOptions(flagsOf(at.argv), at.env), client: "gin-mcp" };
+  const named = [options.endpoint, options.root, options.repository, options.workspace].some((value) => value !== undefined);
+  return named ? options : { ...options, root: projectOf(at) };
+}
+
+function flagsOf(argv: readonly string[]): { readonly [name: string]: unknown } {
+  try {
+    return parseArgs({ args: [...argv], options: SESSION_FLAGS, strict: true, allowPositionals: false }).values;
+  } catch (thrown) {
+    throw new UsageError(`gin mcp: ${thrown instanceof Error ? thrown.message : String(thrown)}`);
+  }
+}
+
+/** Hosts that work on no project start their servers in / or in the home directory: importing either whole is never what is meant. */
+function projectOf({ env, cwd }: Surroundings): string {
+  const said = env.CLAUDE_PROJECT_DIR ?? "";
+  const project = realPathOf(said === "" ? cwd : resolve(cwd, said));
+  if (project === parse(project).root || project === realPathOf(homedir())) {
+    throw new UsageError(
+      "gin mcp was started outside of a project: give it --root DIR in the host's configuration, or start the host in a project",
+    );
+  }
+  return project;
+}

@@ -1,0 +1,88 @@
+import { ProtocolError, ProtocolErrorCode, Server, type ServerContext, type Transport } from "@modelcontextprotocol/server";
+import { serveStdio } from "@modelcontextprotocol/server/stdio";
+import { VERSION } from "../paths/index.ts";
+import type { ToolAnswer, ToolCall } from "./calls/call.ts";
+import { INSTRUCTIONS } from "./catalog/instructions.ts";
+import { listed } from "./catalog/listed.ts";
+import type { Tool } from "./catalog/types.ts";
+import type { StdioTransport } from "./transport/stdio.ts";
+
+/** Milliseconds a host may keep the list of tools: it changes with the installation only. */
+const CACHE_MS = 300_000;
+
+/** Milliseconds between progress notifications, for hosts that ask for them: some give up on a call they hear nothing of. */
+const PROGRESS_MS = 5_000;
+
+/** Subscriptions a host may hold open; none of them ever brings news. */
+const SUBSCRIPTIONS_MAX = 32;
+
+const CLIENT_INFO = "io.modelcontextprotocol/clientInfo";
+
+/** What the protocol serves: the tools and the one function that runs them. */
+export interface Served {
+  readonly tools: readonly Tool[];
+  call(tool: Tool, call: ToolCall): Promise<ToolAnswer>;
+}
+
+/**
+ * The only module that knows the MCP SDK: both eras (2026-07-28 and the revisions from 2024-11-05 on) on one transport. The SDK makes a
+ * server for the probe and one for the conversation, so a server holds nothing.
+ */
+export function serveProtocol(transport: StdioTransport, served: Served): { close(): Promise<void> } {
+  // The shapes agree; the SDK's callbacks are generic over its message types, which this transport never looks into.
+  return serveStdio(() => serverOf(served), {
+    transport: transport as unknown as Transport,
+    maxSubscriptions: SUBSCRIPTIONS_MAX,
+  });
+}
+
+function serverOf(served: Served): Server {
+  const hint = { ttlMs: CACHE_MS, cacheScope: "public" } as const;
+  const server = new Server(
+    { name: "gin", title: "gin", version: VERSION },
+    { capabilities: { tools: {} }, instructions: INSTRUCTIONS, cacheHints: { "server/discover": hint, "tools/list": hint } },
+  );
+  const tools = served.tools.map(listed);
+  server.setRequestHandler("tools/list", (request) => {
+    if (request.params?.cursor !== undefined)
+      throw new ProtocolError(ProtocolErrorCode.InvalidParams, "Invalid cursor: there is one page");
+    return { tools };
+  });
+  server.setRequestHandler("tools/call", async (request, context) => {
+    const { name } = request.params;
+    const tool = served.tools.find((candidate) => candidate.name === name);
+    if (tool === undefined) throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Unknown tool: ${name.slice(0, 128)}`);
+    const stopProgress = startProgress(context);
+    try {
+      const call = { arguments: request.params.arguments, signal: context.mcpReq.signal, client: clientOf(server, context) };
+      const { texts, isError } = await served.call(tool, call);
+      return { content: texts.map((text) => ({ type: "text" as const, text })), ...(isError && { isError }) };
+    } finally {
+      stopProgress();
+    }
+  });
+  return server;
+}
+
+/** The host's name: of the request itself in the modern era, of the handshake before. */
+function clientOf(server: Server, context: ServerContext): string | undefined {
+  const envelope: { readonly [key: string]: unknown } = { ...context.mcpReq.envelope };
+  const info = envelope[CLIENT_INFO] ?? server.getClientVersion();
+  return typeof info === "object" && info !== null && "name" in info && typeof info.name === "string" ? info.name : undefined;
+}
+
+/** Says now and then that the call still runs, if the host asked to hear it. */
+function startProgress(context: ServerContext): () => void {
+  const progressToken = context.mcpReq._meta?.progressToken;
+  if (progressToken === undefined) return () => {};
+  let progress = 0;
+  const timer = setInterval(() => {
+    if (context.mcpReq.signal.aborted) return;
+    progress += 1;
+    context.mcpReq.notify({ method: "notifications/progress", params: { progressToken, progress } }).catch(() => {
+      // The conversation ended meanwhile; the call's own answer meets the same end.
+      clearInterval(timer);
+    });
+  }, PROGRESS_MS);
+  return () => clearInterval(timer);
+}

@@ -1,0 +1,42 @@
+import { callTool } from "./calls/call.ts";
+import { Daemon } from "./calls/daemon.ts";
+import { TOOLS } from "./catalog/tools.ts";
+import { asksForHelp, bridgeOptions, type Surroundings, usage } from "./options.ts";
+import { serveProtocol } from "./protocol.ts";
+import { Output } from "./transport/output.ts";
+import { type End, StdioTransport } from "./transport/stdio.ts";
+
+/** Milliseconds after the end of input in which what is pending may be answered; every call has a shorter bound of its own by default. */
+const DRAIN_MS = 120_000;
+
+/**
+ * Speaks MCP on this process's standard input and output until the host ends it; gives the exit status: 0, or 1 when calls were still
+ * unanswered after DRAIN_MS. A bad configuration ends nothing: it is the answer to every call.
+ */
+export async function runBridge(at: Surroundings): Promise<number> {
+  if (asksForHelp(at.argv)) {
+    process.stdout.write(usage());
+    return 0;
+  }
+  const output = new Output();
+  const daemon = new Daemon(() => bridgeOptions(at));
+  const served = {
+    tools: TOOLS,
+    call: (tool: (typeof TOOLS)[number], call: Parameters<typeof callTool>[1]) => callTool(tool, call, daemon),
+  };
+  let lateTimer: NodeJS.Timeout | undefined;
+  const late = new Promise<"late">((resolve) => {
+    process.stdin.once("close", () => {
+      lateTimer = setTimeout(() => resolve("late"), DRAIN_MS);
+    });
+  });
+  const ended = new Promise<End>((resolve) => {
+    serveProtocol(new StdioTransport(process.stdin, output, resolve), served);
+  });
+  // A mutation that was sent is waited for even when nobody hears of it: leaving would take it back while it waits in the daemon's queue.
+  const clean = ended.then(() => Promise.all([daemon.settled(), output.flushed()])).then(() => "clean" as const);
+  const how = await Promise.race([clean, late]);
+  clearTimeout(lateTimer);
+  daemon.close();
+  return how === "clean" ? 0 : 1;
+}
