@@ -121,7 +121,7 @@ async function detailOf(details: JsonValue | undefined): Promise<ErrorDetail | u
     const fromDebug = errorDetail(entry.debug);
     if (fromDebug !== undefined) return fromDebug;
     if (typeof entry.value !== "string") continue;
-    const { decodeErrorDetail } = await import("./decode.ts");
+    const { decodeErrorDetail } = await import("./protobuf.ts");
     return errorDetail(decodeErrorDetail(Buffer.from(entry.value, "base64")));
   }
   return undefined;

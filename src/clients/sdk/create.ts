@@ -6,6 +6,6 @@ import type { ClientOptions } from "./http.ts";
  * only wants JSON never does.
  */
 export async function createClient(options: ClientOptions): Promise<GinClient> {
-  const client = await import("./client.ts");
+  const client = await import("./protobuf.ts");
   return client.createClient(options);
 }

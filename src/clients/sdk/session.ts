@@ -80,7 +80,7 @@ export class Session {
   /** The typed client on the same daemon, which is started if need be. Its messages must name their workspace: see `address`. */
   async client(): Promise<GinClient> {
     await this.ready();
-    const { createClient } = await import("./client.ts");
+    const { createClient } = await import("./protobuf.ts");
     return createClient(this.#clientOptions());
   }
 

@@ -11,6 +11,7 @@ import {
 import { programFile } from "../../sdk/index.ts";
 import { type Command, type Context, flag, flags } from "../command.ts";
 import { quote } from "../report.ts";
+import { showLine } from "../terminal.ts";
 
 /** Flags that stand for settings of the host, and those whose value is a file. */
 const SETTING_FLAGS: { readonly [flag: string]: ConfigKey } = {
@@ -105,13 +106,13 @@ function welcome({ err }: Context, options: DaemonOptions): void {
   const args = ["mcp", "--host", paths.host, ...(root === undefined ? [] : ["--root", root])];
   err.line();
   err.line(
-    `${err.style("green", "gin serves")} ${root === undefined ? "this host" : err.style("bold", root)}; Ctrl-C drains and ends it`,
+    `${err.style("green", "gin serves")} ${root === undefined ? "this host" : err.style("bold", showLine(root))}; Ctrl-C drains and ends it`,
   );
   err.line(
-    `  try:  gin${options.host === undefined ? "" : ` --host ${quote(paths.host)}`} context${root === undefined ? "" : ` --root ${quote(root)}`}`,
+    `  try:  gin${options.host === undefined ? "" : ` --host ${quote(paths.host)}`} context${root === undefined ? "" : ` --root ${showLine(quote(root))}`}`,
   );
   if (endpoint !== "") err.line(`  TCP:  ${endpoint} with the token in ${paths.localToken}`);
   err.line("  MCP:  add this to your agent's configuration");
   const snippet = { mcpServers: { gin: { command: "gin", args } } };
-  for (const line of JSON.stringify(snippet, null, 2).split("\n")) err.line(`    ${line}`);
+  for (const line of JSON.stringify(snippet, null, 2).split("\n")) err.line(`    ${showLine(line)}`);
 }
