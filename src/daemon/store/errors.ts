@@ -47,11 +47,13 @@ export interface CarriedError {
   readonly cause: string;
 }
 
+/** An error made ready to travel. */
 export function carry(error: GinError): CarriedError {
   const { reason, message, suggestion, retryable, facts, cause } = error;
   return { reason, message, suggestion, retryable, facts, cause: cause instanceof Error ? (cause.stack ?? cause.message) : "" };
 }
 
+/** The error that arrived, as a GinError again; its cause is text by now. */
 export function uncarry(carried: CarriedError): GinError {
   const { message, suggestion, retryable, facts, cause } = carried;
   const reason = isReason(carried.reason) ? carried.reason : "INTERNAL";

@@ -19,6 +19,7 @@ export function getMeta<K extends keyof Meta>(db: Database, key: K): Meta[K] | u
   return db.prepare("SELECT value FROM meta WHERE key = ?").pluck().get(key) as Meta[K] | undefined;
 }
 
+/** Inside a transaction of the caller. */
 export function setMeta<K extends keyof Meta>(db: Database, key: K, value: Meta[K]): void {
   db.prepare("INSERT INTO meta(key, value) VALUES (?, ?) ON CONFLICT(key) DO UPDATE SET value = excluded.value").run(key, value);
 }

@@ -44,6 +44,7 @@ function stateOf(kind: number, sha256: Uint8Array | null, size: number | null): 
   return kind === 0 || sha256 === null || size === null ? null : contentOf(kind, hex(sha256), size);
 }
 
+/** Columns of `checkpoint`. */
 export interface CheckpointColumns {
   readonly workspace: number;
   readonly generation: number;
@@ -58,6 +59,7 @@ export interface CheckpointColumns {
   readonly touched: number;
 }
 
+/** The row as the contract has it. */
 export function checkpointOf(row: CheckpointColumns): Checkpoint {
   const { id, workspace, generation, principal, message } = row;
   return {
@@ -74,6 +76,7 @@ export function checkpointOf(row: CheckpointColumns): Checkpoint {
   };
 }
 
+/** Columns of `touched` without its key. */
 export interface TouchedColumns {
   readonly path: string;
   readonly before_kind: number;
@@ -85,6 +88,7 @@ export interface TouchedColumns {
   readonly renamed_from: string | null;
 }
 
+/** The row as the contract has it. */
 export function changeOf(row: TouchedColumns): PathChange {
   const change = {
     path: row.path,
@@ -94,6 +98,7 @@ export function changeOf(row: TouchedColumns): PathChange {
   return row.renamed_from === null ? change : { ...change, renamedFrom: row.renamed_from };
 }
 
+/** Columns of `workspace` joined with its repository. */
 export interface WorkspaceColumns extends Omit<WorkspaceRow, "tree" | "status" | "leaseEpoch" | "repositoryName"> {
   readonly tree: Uint8Array;
   readonly status: string;
@@ -101,11 +106,13 @@ export interface WorkspaceColumns extends Omit<WorkspaceRow, "tree" | "status" |
   readonly repository_name: string;
 }
 
+/** The row as the contract has it. */
 export function workspaceOf(row: WorkspaceColumns): WorkspaceRow {
   const { tree, status, lease_epoch: leaseEpoch, repository_name: repositoryName, ...same } = row;
   return { ...same, repositoryName, tree: hex(tree), status: status === "closed" ? "closed" : "active", leaseEpoch };
 }
 
+/** Columns of `request`. */
 export interface RequestColumns {
   readonly scope: number;
   readonly principal: string;
@@ -117,23 +124,27 @@ export interface RequestColumns {
   readonly time_ms: number;
 }
 
+/** The row as the contract has it. */
 export function requestOf(row: RequestColumns): RequestRow {
   const { scope, principal, id, operation, answer } = row;
   const outcome = row.outcome === "committed" ? "committed" : "rejected";
   return { scope, principal, id, operation, digest: hex(row.digest), outcome, answer, timeMs: row.time_ms };
 }
 
+/** Columns of `lease`. */
 export interface LeaseColumns extends Omit<LeaseRow, "paths" | "ttlMs" | "state"> {
   readonly paths: string;
   readonly ttl_ms: number;
   readonly state: string;
 }
 
+/** The row as the contract has it. */
 export function leaseOf(row: LeaseColumns): LeaseRow {
   const { paths, ttl_ms: ttlMs, state, ...same } = row;
   return { ...same, paths: strings(paths), ttlMs, state: state === "held" ? "held" : "ended" };
 }
 
+/** Columns of `token`. */
 export interface TokenColumns {
   readonly id: string;
   readonly secret_sha256: Uint8Array;
@@ -148,6 +159,7 @@ export interface TokenColumns {
   readonly created_by: string;
 }
 
+/** The row as the contract has it. */
 export function tokenOf(row: TokenColumns): TokenRow {
   return {
     id: row.id,
@@ -164,10 +176,12 @@ export function tokenOf(row: TokenColumns): TokenRow {
   };
 }
 
+/** Columns of `detail`. */
 export interface DetailColumns extends Omit<DetailRow, "timeMs"> {
   readonly time_ms: number;
 }
 
+/** The row as the contract has it. */
 export function detailOf(row: DetailColumns): DetailRow {
   const { time_ms: timeMs, ...same } = row;
   return { ...same, timeMs };

@@ -14,10 +14,12 @@ export interface SidePlace {
   readonly offset: number;
 }
 
+/** Where a data directory keeps its segments. */
 export function sideDirectory(directory: string): string {
   return `${directory}/side`;
 }
 
+/** File of a segment; numbers start at 1. */
 export function segmentFile(directory: string, segment: number): string {
   return `${sideDirectory(directory)}/${String(segment).padStart(6, "0")}.seg`;
 }

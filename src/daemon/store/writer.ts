@@ -50,6 +50,7 @@ export class Writer {
     const delay = () => this.delay();
     try {
       this.db = openForWriting(options);
+      this.walBytes = walSize(options.directory);
       this.side = new SideWriter(fs, options.directory, this.db, hit, delay);
     } catch (thrown) {
       throw storeError(thrown);
@@ -205,6 +206,12 @@ function openForWriting(options: WriterOptions): Database {
     db.close();
     throw thrown;
   }
+}
+
+/** What a killed daemon left; a look at the name opens nothing. */
+function walSize(directory: string): number {
+  const wal = `${directory}/${STORE_FILE}-wal`;
+  return exists(nodeFs, wal) ? Number(nodeFs.lstatSync(wal).size) : 0;
 }
 
 /** A writing connection may change a store even without a statement (it moves the WAL when it closes); this one may not. */

@@ -3,6 +3,7 @@ import { blob } from "../rows.ts";
 import type { Handler } from "../work.ts";
 import { mustPutRequest } from "./put.ts";
 
+/** The secret itself never comes here. */
 export const create: Handler<"token.create"> = {
   durable: true,
   run(work, { token, request }) {
@@ -39,6 +40,7 @@ export const revoke: Handler<"token.revoke"> = {
   },
 };
 
+/** Minute grain is the caller's business; time never goes back. */
 export const used: Handler<"token.used"> = {
   durable: false,
   run(work, { id, lastUsedMs }) {
