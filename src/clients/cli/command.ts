@@ -22,6 +22,8 @@ export interface Context {
   readonly env: { readonly [name: string]: string | undefined };
   /** Standard input as bytes, to its end. */
   stdin(): Promise<Buffer>;
+  /** Whether standard input is a terminal. */
+  typed(): boolean;
 }
 
 /** One command: its file exports it as `command`. */

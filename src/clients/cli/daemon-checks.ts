@@ -4,11 +4,14 @@ import { type Check, check } from "./checks.ts";
 import { list, text } from "./output.ts";
 import { maybeAlive } from "./process.ts";
 
+/** Milliseconds for the daemon to answer before it counts as wedged. */
+const ANSWER_MS = 5_000;
+
 /** Whether the daemon runs and answers, agrees with this client, and has its workspaces. The session must not spawn. */
-export async function daemonChecks(session: Session, paths: HostPaths): Promise<Check[]> {
+export async function daemonChecks(session: Session, paths: HostPaths, timeoutMs = ANSWER_MS): Promise<Check[]> {
   let status: JsonObject;
   try {
-    status = await session.admin("Status", {}, { timeoutMs: 5000 });
+    status = await session.admin("Status", {}, { timeoutMs });
   } catch (thrown) {
     if (thrown instanceof EngineError) return [check("daemon", "note", `refuses to tell its status: ${thrown.detail.reason}`)];
     if (thrown instanceof TransportError) return [silent(thrown, paths)];

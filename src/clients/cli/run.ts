@@ -8,7 +8,7 @@ import { COMMANDS } from "./table.ts";
 export interface Io {
   readonly stdout: Sink;
   readonly stderr: Sink;
-  readonly stdin: AsyncIterable<Buffer | string>;
+  readonly stdin: AsyncIterable<Buffer | string> & { readonly isTTY?: boolean | undefined };
   readonly env: { readonly [name: string]: string | undefined };
 }
 
@@ -102,6 +102,7 @@ function contextOf(parsed: Pick<Context, "values" | "positionals">, io: Io, err:
     json: parsed.values.json === true,
     env: io.env,
     stdin: () => readAll(io.stdin),
+    typed: () => io.stdin.isTTY === true,
     close: () => session?.close(),
   };
 }

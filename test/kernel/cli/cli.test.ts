@@ -225,12 +225,12 @@ describe("daemons that come and go", () => {
   test("a daemon that does not answer is ended by its recorded and verified process", async () => {
     const { root, host } = tempHost();
     const daemon = await startDaemon({ host, root });
-    process.kill(daemon.child.pid ?? 0, "SIGSTOP");
-    const doctor = await runGin(["doctor"], { host });
+    process.kill(pidOf(daemon), "SIGSTOP");
+    const doctor = await runGin(["doctor", "--timeout", "300ms"], { host });
     expect([doctor.code, doctor.stdout.includes("does not answer")]).toEqual([1, true]);
-    const stop = await runGin(["stop", "--kill-after", "100ms"], { host });
+    const stop = await runGin(["stop", "--timeout", "300ms", "--kill-after", "100ms"], { host });
     expect([stop.code, stop.stdout]).toEqual([0, "killed\n"]);
-    expect(runs(daemon.child.pid ?? 0)).toBe(false);
+    expect(runs(pidOf(daemon))).toBe(false);
   }, 60_000);
 
   test("a process that only has the recorded id is left alone", async () => {
@@ -339,4 +339,11 @@ async function killingProxy(daemon: TestDaemon, forward: boolean): Promise<strin
 function runs(pid: number): boolean {
   if (!existsSync(`/proc/${pid}/stat`)) return false;
   return !/\) [ZX] /.test(readFileSync(`/proc/${pid}/stat`, "utf8"));
+}
+
+/** A daemon's process id; never 0, which would mean this test's own group. */
+function pidOf(daemon: TestDaemon): number {
+  const { pid } = daemon.child;
+  if (pid === undefined) throw new Error("the daemon was never started");
+  return pid;
 }

@@ -17,7 +17,7 @@ export const command: Command = {
     const checks = [
       ...machineChecks(paths),
       ...hostChecks(paths),
-      ...(await daemonChecks(context.session({ noSpawn: true }), paths)),
+      ...(await daemonChecks(context.session({ noSpawn: true }), paths, context.options().timeoutMs)),
     ];
     const { out } = context;
     const wrong = checks.some((check) => check.state === "wrong");

@@ -25,6 +25,8 @@ export const command: Command = {
     const source = flag(context, "json-request");
     if (path === undefined || source !== undefined) {
       if (path !== undefined) throw new UsageError("give a PATH or --json-request, not both");
+      // Somebody who only typed the command's name wants its usage, not a silent wait for JSON.
+      if (source === undefined && context.typed()) throw new UsageError(`usage: gin ${command.usage}`);
       const message = saveFromJson((await bytesFrom(context, source ?? "-")).toString("utf8"));
       return await save(context, { ...message, ...fields });
     }

@@ -5,7 +5,7 @@ import { located } from "../located.ts";
 import { maybeAlive, until, verifiedAlive } from "../process.ts";
 import { EXIT } from "../run.ts";
 
-/** Milliseconds for the daemon to answer Shutdown before it counts as wedged. */
+/** Milliseconds for the daemon to answer Shutdown before it counts as wedged, unless --timeout says otherwise. */
 const ANSWER_MS = 5_000;
 /** Milliseconds it gets beyond its drain to close its workspaces and store. */
 const CLOSE_MS = 30_000;
@@ -41,7 +41,9 @@ export const command: Command = {
 /** Asks for a drain; gives why no answer came otherwise. Any refusal but "draining already" is thrown. */
 async function ask(context: Context, drainMs: number): Promise<"asked" | { readonly cause: TransportError }> {
   try {
-    await context.session({ noSpawn: true, timeoutMs: ANSWER_MS }).admin("Shutdown", { drain_ms: String(drainMs) });
+    await context
+      .session({ noSpawn: true, timeoutMs: context.options().timeoutMs ?? ANSWER_MS })
+      .admin("Shutdown", { drain_ms: String(drainMs) });
     return "asked";
   } catch (thrown) {
     if (thrown instanceof EngineError && thrown.detail.reason === "BUSY") return "asked";
