@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
-import { GinError } from "../base/index.ts";
+import { GinError, type Reason } from "../base/index.ts";
 import type { PathState } from "../store/index.ts";
 import { fileContent, linkContent, NEW_FILE_MODE } from "./content.ts";
-import type { ConfinedRoot, FileStat } from "./files/index.ts";
+import type { ConfinedRoot, FileStat, ReadFile } from "./files/index.ts";
 import { WHOLE_READ_BYTES } from "./limits.ts";
 
 /** What is on disk at a canonical path, read through one handle. */
@@ -37,8 +37,11 @@ export async function observe(root: ConfinedRoot, path: string, holdBytes: numbe
   });
 }
 
-/** The same at once for whatever is small; undefined when it vanished between two looks. */
+/** The same at once for whatever is small; undefined when it vanished or changed its kind between two looks. */
 export function observeOnce(root: ConfinedRoot, path: string): Observed | { readonly large: true } | undefined {
+  const file = readSmall(root, path);
+  // A symlink at or above the path leads the reading elsewhere: the path itself is meant.
+  if (file !== undefined && file.path === path) return observedFile(file);
   const { stat } = root.locate(path, false);
   if (stat === undefined) return { path, content: null, bytes: undefined, mode: NEW_FILE_MODE, stat };
   if (stat.kind === "symlink") {
@@ -51,23 +54,32 @@ export function observeOnce(root: ConfinedRoot, path: string): Observed | { read
       facts: { path, kind: stat.kind },
     });
   }
-  if (stat.size > WHOLE_READ_BYTES) return { large: true };
+  return stat.size > WHOLE_READ_BYTES ? { large: true } : undefined;
+}
+
+/** Refusals after which a path is looked at more closely: something else than a small file is there, or nothing. */
+const LOOK_CLOSER: ReadonlySet<Reason> = new Set([
+  "TOO_LARGE",
+  "PATH_NOT_FOUND",
+  "NOT_A_FILE",
+  "NOT_A_DIRECTORY",
+  "PATH_OUTSIDE_WORKSPACE",
+]);
+
+/** One walk and one reading of a small regular file; undefined where it takes a closer look to say what is there. */
+export function readSmall(root: ConfinedRoot, path: string, admit?: (canonical: string) => void): ReadFile | undefined {
   try {
-    const file = root.readFile(path, WHOLE_READ_BYTES);
-    // A symlink came onto the way since the walk that was authorised: what was read is another path's.
-    if (file.path !== path) return undefined;
-    return {
-      path,
-      content: fileContent(file.bytes, file.stat.executable),
-      bytes: file.bytes,
-      mode: file.stat.mode,
-      stat: file.stat,
-    };
+    return root.readFile(path, WHOLE_READ_BYTES, admit);
   } catch (thrown) {
-    // It grew, vanished or became something else since the look: look again.
-    if (thrown instanceof GinError && (thrown.reason === "TOO_LARGE" || thrown.reason === "PATH_NOT_FOUND")) return undefined;
+    if (thrown instanceof GinError && LOOK_CLOSER.has(thrown.reason)) return undefined;
     throw thrown;
   }
+}
+
+/** What a reading of a whole file says of its path. */
+export function observedFile(file: ReadFile): Observed {
+  const { path, bytes, stat } = file;
+  return { path, content: fileContent(bytes, stat.executable), bytes, mode: stat.mode, stat };
 }
 
 async function observeLarge(root: ConfinedRoot, path: string, holdBytes: number): Promise<Observed | undefined> {

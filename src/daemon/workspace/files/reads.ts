@@ -19,9 +19,10 @@ export function openSpot(ground: Ground, { parent, name, path, held }: Spot): nu
   return ground.handles.reopen(parent, name, held);
 }
 
-/** Reads a whole regular file. */
-export function readFile(ground: Ground, path: string, maxBytes: number): ReadFile {
+/** Reads a whole regular file; `admit` sees its canonical path before it is opened. */
+export function readFile(ground: Ground, path: string, maxBytes: number, admit?: (canonical: string) => void): ReadFile {
   return walk(ground, path, "all", (spot) => {
+    admit?.(spot.path);
     const fd = openSpot(ground, spot);
     try {
       return { path: spot.path, ...readWhole(ground.fs, fd, spot.path, maxBytes, spot.held?.stat) };

@@ -85,7 +85,7 @@ function assemble(parts: Omit<Ground, "top">, top: Held): ConfinedRoot {
     check: ground.check,
     locate: (path, follow) =>
       walk(ground, path, follow ? "all" : "above", (spot) => ({ path: spot.path, stat: spot.held?.stat })),
-    readFile: (path, maxBytes) => readFile(ground, path, maxBytes),
+    readFile: (path, maxBytes, admit) => readFile(ground, path, maxBytes, admit),
     openFile: (path) => openFile(ground, path),
     readLink: (path) => readLink(ground, path),
     list: (path) => list(ground, path),

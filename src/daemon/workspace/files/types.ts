@@ -95,8 +95,8 @@ export interface ConfinedRoot {
   check(): void;
   /** Syntax, protected names, walk. `follow`: whether a symlink as the last component is followed (reads and writes) or meant itself (delete, rename). A missing directory on the way gives stat undefined and the path as spelled. */
   locate(path: string, follow: boolean): Located;
-  /** Reads a whole regular file of at most `maxBytes` (else TOO_LARGE). Follows symlinks that stay inside. */
-  readFile(path: string, maxBytes: number): ReadFile;
+  /** Reads a whole regular file of at most `maxBytes` (else TOO_LARGE). Follows symlinks that stay inside. `admit` sees the canonical path before the file is opened, and may throw. */
+  readFile(path: string, maxBytes: number, admit?: (canonical: string) => void): ReadFile;
   /** Opens a regular file for reading in pieces. */
   openFile(path: string): OpenFile;
   /** A symlink's target, not followed. */
