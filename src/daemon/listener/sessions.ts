@@ -2,6 +2,9 @@ import type { Http2Server, ServerHttp2Session, ServerHttp2Stream } from "node:ht
 import type { Clock, Log } from "../base/index.ts";
 import type { ListenerLimits } from "./types.ts";
 
+/** For the peer of an idle session to close its side. */
+const GOODBYE_MS = 1_000;
+
 /**
  * Watches over the HTTP/2 sessions of one server: how many, how fast they reset streams, how long they idle. Node
  * closes a session that floods with resets but keeps its socket, so they are counted and destroyed here.
@@ -40,12 +43,24 @@ export class Sessions {
     const meter = new ResetMeter(this.#clock, this.#limits);
     const streams = { open: 0 };
     // Until its first stream a session is nobody's: it gets as long as the headers of an HTTP/1 request.
-    session.setTimeout(this.#limits.headersMs, () => {
-      if (streams.open === 0) session.close();
+    let quietMs = this.#limits.headersMs;
+    session.setTimeout(quietMs);
+    session.on("timeout", () => {
+      if (streams.open === 0) this.#end(session);
+      else session.setTimeout(quietMs);
     });
     session.on("stream", (stream) => {
-      session.setTimeout(this.#limits.idleMs);
+      quietMs = this.#limits.idleMs;
+      session.setTimeout(quietMs);
       this.#watch(session, stream, meter, streams);
+    });
+  }
+
+  /** Says goodbye, then hangs up: with half a header block on the wire a gentle close alone would wait for ever. */
+  #end(session: ServerHttp2Session): void {
+    session.close();
+    this.#clock.after(GOODBYE_MS, () => {
+      if (!session.destroyed) session.destroy();
     });
   }
 

@@ -3,6 +3,7 @@ import { connect as connectH2, constants } from "node:http2";
 import { createConnection, type Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, describe, expect, test } from "vitest";
+import { chance } from "../../helpers/random.ts";
 import { scaled } from "../../helpers/scale.ts";
 import { type Harness, start } from "./harness.ts";
 import { detailOfJson, dial, drained, exchange, parseAnswer, post } from "./raw.ts";
@@ -229,7 +230,7 @@ describe("many", () => {
   test("a reset flood ends its sessions and gives every descriptor back", async () => {
     const { harness, port, auth } = await tcp();
     const before = openDescriptors();
-    const floods = Array.from({ length: 8 }, () => flood(port, auth.authorization));
+    const floods = Array.from({ length: 4 }, () => flood(port, auth.authorization));
     const during = await exchange({ port }, post(READ, '{"path":"legit"}', auth));
     expect(during.status).toBe(200);
     const sent = await Promise.all(floods);
@@ -237,6 +238,7 @@ describe("many", () => {
     expect(harness.listener.stats()).toEqual({ connections: 0, sessions: 0, running: 0 });
     await until(() => openDescriptors() <= before);
     expect(Math.min(...sent)).toBeGreaterThan(200);
+    expect(harness.log.lines.filter((line) => line.includes("resets streams too fast")).length).toBe(4);
   });
 });
 
@@ -261,6 +263,42 @@ async function flood(port: number, authorization: string): Promise<number> {
   }
   return sent;
 }
+
+describe("garbage", () => {
+  test("random and mutated bytes of both protocols end their connection at most", async () => {
+    const { harness, port, auth } = await tcp({
+      limits: { headersMs: 400, bodyMs: 400, sniffMs: 200, keepAliveMs: 400, idleMs: 400 },
+    });
+    const random = chance("listener garbage");
+    const good = [h2Bytes(port, harness.token, '{"path":"x"}'), post(READ, '{"path":"x"}', auth)];
+    const before = openDescriptors();
+    await Promise.all(
+      Array.from({ length: scaled(150) }, async (_, at) => {
+        const bytes = Buffer.from(good[at % 2] ?? "");
+        const from = at % 3 === 0 ? 0 : at % 2 === 0 ? 24 : 4;
+        for (let count = 1 + random.int(12); count > 0; count--) bytes[from + random.int(bytes.length - from)] = random.int(256);
+        const socket = await dial({ port });
+        const ended = drained(socket);
+        socket.write(bytes.subarray(0, 1 + random.int(bytes.length)));
+        if (random.int(2) === 0) socket.end();
+        await ended;
+      }),
+    );
+    expect((await exchange({ port }, post(READ, "{}", auth))).status).toBe(200);
+    await until(() => harness.listener.stats().connections === 0 && harness.listener.stats().running === 0);
+    await until(() => openDescriptors() <= before);
+  });
+
+  test("HTTP/2 CONNECT is refused in words", async () => {
+    const { port } = await tcp();
+    const session = connectH2(`http://127.0.0.1:${port}`);
+    const stream = session.request({ ":method": "CONNECT", ":authority": `127.0.0.1:${port}` });
+    const chunks: Buffer[] = [];
+    for await (const chunk of stream) chunks.push(chunk);
+    expect(detailOfJson(Buffer.concat(chunks)).reason).toBe("METHOD_UNKNOWN");
+    session.destroy();
+  });
+});
 
 describe("ending", () => {
   test("drain lets what runs finish, refuses what comes, and takes the socket's name away", async () => {

@@ -9,7 +9,7 @@ import {
   requireWorkspace,
   type Tokens,
 } from "../../../src/daemon/policy/index.ts";
-import { createStore, type Store } from "../../../src/daemon/store/index.ts";
+import { openStore, type Store } from "../../../src/daemon/store/index.ts";
 import { tempDir } from "../../helpers/temp.ts";
 
 const DAY = 86_400_000;
@@ -48,14 +48,14 @@ function open(): Tokens {
   return createTokens({ store, clock: time.clock, random: systemRandom, log });
 }
 
-beforeEach(() => {
+beforeEach(async () => {
   const add = (facts: object, message: string) => {
     lines.push(`${message} ${JSON.stringify(facts)}`);
   };
   lines = [];
   log = { debug: add, info: add, warn: add, error: add };
   time = movableClock();
-  store = createStore({ directory: tempDir("tokens") });
+  store = await openStore({ directory: tempDir("tokens") });
   tokens = open();
 });
 afterEach(() => store.close());
