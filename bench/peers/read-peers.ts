@@ -28,17 +28,17 @@ const ready = (): void => console.log(JSON.stringify({ ready: true }));
 
 if (kind === "bare") {
   const body = toJsonString(ReadPathResponseSchema, answer);
-  createServer((request, response) => {
+  createServer({ keepAliveTimeout: 300_000 }, (request, response) => {
     request.resume().on("end", () => {
       response.writeHead(200, { "content-type": "application/json", "content-length": Buffer.byteLength(body) });
       response.end(body);
     });
   }).listen(socket, ready);
 } else if (kind === "connect") {
-  createServer(connectNodeAdapter({ routes: (router) => router.rpc(GinService.method.readPath, () => answer) })).listen(
-    socket,
-    ready,
-  );
+  createServer(
+    { keepAliveTimeout: 300_000 },
+    connectNodeAdapter({ routes: (router) => router.rpc(GinService.method.readPath, () => answer) }),
+  ).listen(socket, ready);
 } else {
   const loaded = grpc.loadPackageDefinition(
     loadSync("gin/v1/service.proto", { includeDirs: [join(repo, "proto")], keepCase: true }),

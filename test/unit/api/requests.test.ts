@@ -247,7 +247,7 @@ it("writes nothing twice when a save is sent ten times at once", async () => {
   expect(readFileSync(join(site.root, "a"), "utf8")).toBe("1");
 });
 
-it("says of a colliding save what is there now, and merges on request under the same id", async () => {
+it("says of a colliding save what is there now, and merges by the call it is given, under the same id", async () => {
   const site = await openApi();
   const base = "1\n2\n3\n4\n5\n6\n";
   writeFileSync(join(site.root, "a"), base);
@@ -256,7 +256,9 @@ it("says of a colliding save what is there now, and merges on request under the 
   const edits = [{ path: "a", expect: hashOf(Buffer.from(base)), text: base.replace("6", "six") }];
   const refused = await site.call("Call", { save: { request_id: "r", edits } });
   expect(refused.body.error).toMatchObject({ reason: "STALE_CONTENT", facts: { paths: [{ path: "a", merge: "clean" }] } });
-  const merged = (await site.call("Call", { save: { request_id: "r", edits, on_conflict: "ON_CONFLICT_MERGE" } })).body.save;
+  const next = refused.body.error.next_call;
+  expect(next).toEqual({ save: { request_id: "r", edits, on_conflict: "ON_CONFLICT_MERGE" } });
+  const merged = (await site.call("Call", next)).body.save;
   expect(merged.paths[0]).toMatchObject({ path: "a", merged: true });
   expect(readFileSync(join(site.root, "a"), "utf8")).toBe("one\n2\n3\n4\n5\nsix\n");
 });

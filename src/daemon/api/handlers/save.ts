@@ -15,6 +15,7 @@ import { invalid, LIMITS, toCount } from "../limits.ts";
 import { requirePath } from "../resolve.ts";
 import { listBody } from "./details.ts";
 import { editsOf } from "./edits.ts";
+import { withMergeCall } from "./merge-next.ts";
 
 /** Save: form here, judgement in the workspace's engine. */
 export function saveHandlers(ground: Ground): Pick<Handlers, "save"> {
@@ -39,10 +40,9 @@ async function save(ground: Ground, request: SaveRequest, call: Invocation<"save
     };
     return call.remember(response, { ...response, paths: [], rescued: [], detailId: id });
   };
-  const outcome = await target.workspace.save({
-    ...inputOf(ground, request, call.caller),
-    ...(request.dryRun ? {} : { remember }),
-    signal: call.signal,
+  const input = { ...inputOf(ground, request, call.caller), ...(request.dryRun ? {} : { remember }), signal: call.signal };
+  const outcome = await target.workspace.save(input).catch((thrown: unknown) => {
+    throw withMergeCall(thrown, request);
   });
   // The committed row names the detail; a replay within its day needs it, so it goes before the answer.
   if (detail !== undefined) await ground.store.write("detail", detail);
