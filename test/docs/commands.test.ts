@@ -1,37 +1,4 @@
-import { existsSync, readdirSync, readFileSync } from "node:fs";
-import { join, relative } from "node:path";
-import { describe, expect, test } from "vitest";
-import { repo } from "../helpers/repo.ts";
-import { blocksOf } from "./fences.ts";
-import { masked, sameOutput } from "./mask.ts";
-import { openSession } from "./session.ts";
+import { describeDocument, documents } from "./document.ts";
 
-const docs = readdirSync(join(repo, "docs")).filter((name) => name.endsWith(".md"));
-const files = [join(repo, "README.md"), ...docs.sort().map((name) => join(repo, "docs", name))].filter(existsSync);
-
-describe.each(files.map((file) => [relative(repo, file), file] as const))("%s", (_name, file) => {
-  const blocks = blocksOf(readFileSync(file, "utf8"));
-
-  test("a block that is not run says why", () => {
-    const silent = blocks.filter((block) => block.kind === "no-test" && block.reason === "");
-    expect(silent.map((block) => `line ${block.line}`)).toEqual([]);
-  });
-
-  const tried = blocks.filter((block) => block.kind !== "no-test");
-  if (tried.length === 0) return;
-  test("its commands do what it shows, in order", async () => {
-    const session = openSession();
-    for (const { line, script, kind, output } of tried) {
-      if (kind === "serve") {
-        const first = await session.serve(script);
-        if (output !== undefined && !sameOutput(output, first)) expect(masked(first), `line ${line}`).toBe(masked(output));
-        continue;
-      }
-      const result = await session.run(script);
-      expect(result.code, `line ${line}:\n${script}\n→\n${result.stdout}`).toBe(0);
-      if (output !== undefined && !sameOutput(output, result.stdout)) {
-        expect(masked(result.stdout), `line ${line}`).toBe(masked(output));
-      }
-    }
-  }, 60_000);
-});
+/** The longest one has a file of its own (cli.test.ts), so that two workers share the time. */
+for (const document of documents) if (document !== "docs/cli.md") describeDocument(document);

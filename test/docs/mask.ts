@@ -5,7 +5,7 @@ const masks: readonly (readonly [RegExp, string])[] = [
   [/\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b/g, "ID"],
   [/\b\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d)?(\.\d+)?(Z| UTC)?/g, "TIME"],
   [/(127\.0\.0\.1|localhost|\[::1\]):\d+/g, "LOOPBACK:PORT"],
-  [/\b\d+(\.\d+)? ?(ms|s|min|h)\b/g, "SPAN"],
+  [/\b\d+(\.\d+)? ?(ms|s|min|m|h|d)\b( \d+ (s|m|h)\b)*/g, "SPAN"],
   [/\b\d+(\.\d+)? ?(B|kB|KiB|MB|MiB|GB|GiB)\b/g, "SIZE"],
   [/("?pid"?[:= ]+)\d+/g, "$1PID"],
   [/\/[^\s"']*\/[^\s"']*/g, "PATH"],

@@ -10,7 +10,7 @@ import { tempDir } from "../helpers/temp.ts";
 export interface Session {
   /** Runs a block to its end; standard error is in `stdout`, as on a terminal. */
   run(script: string): Promise<Finished>;
-  /** Starts a block that serves, and waits for its first line. It is ended at teardown. */
+  /** Starts a block that serves, and waits for the first line of its standard output: the ready line. It is ended at teardown. */
   serve(script: string): Promise<string>;
 }
 
@@ -31,14 +31,14 @@ export function openSession(): Session {
   atTeardown(async () => {
     await runGin(["stop"], { host: at("host"), cwd: dir, env });
   });
-  const wrap = (script: string): string[] => [
+  const wrap = (script: string, streams: string): string[] => [
     "-c",
-    `set -euo pipefail\nsource ${at("exports")}\nexec 2>&1\ntrap '{ export -p; echo "cd \\"$PWD\\""; } > ${at("exports")}' EXIT\n${script}\n`,
+    `set -euo pipefail\nsource ${at("exports")}\n${streams}\ntrap '{ export -p; echo "cd \\"$PWD\\""; } > ${at("exports")}' EXIT\n${script}\n`,
   ];
   return {
-    run: (script) => runCommand("bash", wrap(script), { cwd: dir, env }),
+    run: (script) => runCommand("bash", wrap(script, "exec 2>&1"), { cwd: dir, env }),
     serve: (script) => {
-      const child = spawnOwned("bash", wrap(script), { cwd: dir, env });
+      const child = spawnOwned("bash", wrap(script, ""), { cwd: dir, env });
       child.stdin.end();
       return firstLine(child);
     },
@@ -48,9 +48,13 @@ export function openSession(): Session {
 /** A child's first line; rejects with all it wrote when it ends before. */
 function firstLine(child: Owned): Promise<string> {
   let text = "";
+  let aside = "";
+  child.stderr.setEncoding("utf8").on("data", (more: string) => {
+    aside += more;
+  });
   return new Promise((done, fail) => {
     child.once("error", fail);
-    child.once("close", (code) => fail(new Error(`ended with ${code}:\n${text}`)));
+    child.once("close", (code) => fail(new Error(`ended with ${code}:\n${text}${aside}`)));
     child.stdout.setEncoding("utf8").on("data", (more: string) => {
       text += more;
       if (text.includes("\n")) done(text.slice(0, text.indexOf("\n")));
