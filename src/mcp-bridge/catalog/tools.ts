@@ -64,7 +64,6 @@ const SAVE: Tool = {
       epoch: counter("Refuse unless this is the epoch"),
       lease_incarnation: { type: "string", description: "Fence of your lease, with lease_epoch" },
       lease_epoch: counter("Fence of your lease"),
-      sync: { type: "boolean", description: "Look for outside changes around the paths first" },
     },
     ["edits"],
   ),
