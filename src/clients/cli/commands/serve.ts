@@ -1,4 +1,5 @@
-import { resolve } from "node:path";
+import { realpathSync } from "node:fs";
+import { delimiter, join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import {
   type ConfigKey,
@@ -77,9 +78,10 @@ export const command: Command = {
       lock_wait_ms: 0,
     };
     const program = programFile("daemon.mjs");
+    const started = process.argv[1] ?? "gin";
     process.argv = [process.argv0, program, JSON.stringify(options)];
     await import(pathToFileURL(program).href);
-    if (context.err.terminal) welcome(context, options);
+    if (context.err.terminal) welcome(context, options, started);
   },
 };
 
@@ -95,24 +97,38 @@ function settings(context: Context): DaemonOptions["settings"] {
   return values as DaemonOptions["settings"];
 }
 
-/** What a person does next, once it serves. */
-function welcome({ err }: Context, options: DaemonOptions): void {
+/** What a person does next, once it serves. `started` is the script this process was started by. */
+function welcome({ err, env }: Context, options: DaemonOptions, started: string): void {
   const paths = locateHost({
     ...(options.host !== undefined && { host: options.host }),
     ...(options.data !== undefined && { data: options.data }),
   });
   const endpoint = readMetadata(paths.metadata)?.endpoint ?? "";
   const [root] = options.roots;
-  const args = ["mcp", "--host", paths.host, ...(root === undefined ? [] : ["--root", root])];
+  // An agent may start it with another PATH than this shell's: the snippet names both programs whole.
+  const args = [started, "mcp", "--host", paths.host, ...(root === undefined ? [] : ["--root", root])];
+  const gin = isOnPath(started, env.PATH) ? "gin" : showLine(quote(started));
   err.line();
   err.line(
     `${err.style("green", "gin serves")} ${root === undefined ? "this host" : err.style("bold", showLine(root))}; Ctrl-C drains and ends it`,
   );
   err.line(
-    `  try:  gin${options.host === undefined ? "" : ` --host ${quote(paths.host)}`} context${root === undefined ? "" : ` --root ${showLine(quote(root))}`}`,
+    `  try:  ${gin}${options.host === undefined ? "" : ` --host ${quote(paths.host)}`} context${root === undefined ? "" : ` --root ${showLine(quote(root))}`}`,
   );
   if (endpoint !== "") err.line(`  TCP:  ${endpoint} with the token in ${paths.localToken}`);
   err.line("  MCP:  add this to your agent's configuration");
-  const snippet = { mcpServers: { gin: { command: "gin", args } } };
+  const snippet = { mcpServers: { gin: { command: process.execPath, args } } };
   for (const line of JSON.stringify(snippet, null, 2).split("\n")) err.line(`    ${showLine(line)}`);
+}
+
+/** Whether a shell that is told "gin" starts this very script. */
+function isOnPath(started: string, path = ""): boolean {
+  for (const directory of path.split(delimiter)) {
+    try {
+      return realpathSync(join(directory, "gin")) === realpathSync(started);
+    } catch {
+      // Not in this directory; the next one may have it.
+    }
+  }
+  return false;
 }
