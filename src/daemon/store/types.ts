@@ -205,8 +205,11 @@ export interface DetailRow {
  * the daemon's death but perhaps not the machine's.
  */
 export interface Commands {
-  /** durable. One transaction, a savepoint each. */
-  commit: { in: { readonly saves: readonly SaveCommit[]; readonly boot: string }; out: CommitResult[] };
+  /** durable. One transaction, a savepoint each. `applied`: earlier saves whose files are in place by now. */
+  commit: {
+    in: { readonly saves: readonly SaveCommit[]; readonly boot: string; readonly applied?: readonly string[] };
+    out: CommitResult[];
+  };
   /** not durable. */
   applied: { in: { readonly saves: readonly string[] }; out: null };
   /** not durable: forgetting it only means the files are looked at once more. */

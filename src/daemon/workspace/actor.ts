@@ -4,6 +4,7 @@ import { applySteps, type Lingering, type Rescued, type Step, settle } from "./a
 import { Durable } from "./durable.ts";
 import type { ConfinedRoot } from "./files/index.ts";
 import { CHANGE_BYTES, QUEUED_SAVES } from "./limits.ts";
+import { AppliedMarks } from "./marks.ts";
 import { type Observed, observe } from "./observe.ts";
 import { type Line, type Planned, planCommit, planRescue } from "./plan.ts";
 import { type PrepareView, prepareSave, type ReadySave, type RefusedSave } from "./prepare.ts";
@@ -56,6 +57,7 @@ export class WorkspaceActor implements Workspace {
   readonly #deps: WorkspaceDeps;
   readonly #durable: Durable;
   readonly #unapplied: Unapplied;
+  readonly #marks: AppliedMarks;
   readonly #queue: Turn[] = [];
   readonly #listeners = new Set<(state: State) => void>();
   /** Inode gin put at a path last, for telling its own fresh files from others'. */
@@ -78,6 +80,7 @@ export class WorkspaceActor implements Workspace {
     this.#durable = new Durable(deps, (cause) =>
       this.#stop("a file could not be synced; what is on the disk is known again after a restart", cause),
     );
+    this.#marks = new AppliedMarks(deps, (cause) => this.#stop("applied saves could not be marked", cause));
     this.#unapplied = new Unapplied({ ...deps, store: deps.store.read }, () => this.#repairLater());
     for (const { save, failed } of recovered.leftover) this.#unapplied.add(save, failed);
     for (const { id, paths } of recovered.unsynced) this.#durable.add(id, paths);
@@ -153,6 +156,7 @@ export class WorkspaceActor implements Workspace {
     this.#closing = true;
     while (this.#running !== undefined) await this.#running;
     if (this.#lingering.length > 0) await this.#repair();
+    await this.#marks.flush();
     await this.#durable.flush();
     this.#lingerTimer?.();
     this.#deps.root.close();
@@ -307,9 +311,11 @@ export class WorkspaceActor implements Workspace {
     this.#inflight = { touched, done: new Promise((resolve) => (release = resolve)) };
     try {
       let results: CommitResult[];
+      const applied = this.#marks.take();
       try {
-        results = await store.write("commit", { saves, boot });
+        results = await store.write("commit", { saves, boot, applied });
       } catch (thrown) {
+        this.#marks.giveBack(applied);
         this.#failBatch(items, toGinError(thrown));
         return;
       }
@@ -360,7 +366,8 @@ export class WorkspaceActor implements Workspace {
         this.#stop("a committed save could not be finished", thrown);
       }
     }
-    await this.#markApplied(applied).catch((thrown: unknown) => this.#stop("applied saves could not be marked", thrown));
+    this.#marks.add(applied);
+    if (this.#deps.durability === "strict") await this.#durable.flush();
     this.#line = line;
     this.#queue.unshift(...again);
     this.#deps.failPoints.hit("save.answer");
@@ -462,15 +469,6 @@ export class WorkspaceActor implements Workspace {
     };
   }
 
-  async #markApplied(saves: readonly string[]): Promise<void> {
-    if (saves.length === 0) return;
-    const { store, failPoints, durability } = this.#deps;
-    failPoints.hit("mark.before");
-    await store.write("applied", { saves });
-    failPoints.hit("mark.after");
-    if (durability === "strict") await this.#durable.flush();
-  }
-
   #answer(turn: SaveTurn, ready: ReadySave | RefusedSave, line: Line, rescued: SaveOutcome["rescued"] = []): void {
     if ("error" in ready) {
       if (ready.detail !== undefined) {
@@ -538,7 +536,7 @@ export class WorkspaceActor implements Workspace {
     const { line } = await this.#rescue(this.#line, author, [...late, ...applied.rescued]);
     this.#line = line;
     if (whole.length > 0) {
-      await store.write("applied", { saves: whole });
+      this.#marks.add(whole);
       for (const id of whole)
         this.#durable.add(
           id,

@@ -23,7 +23,8 @@ export class Staging {
       if (one.after === null) continue;
       const path = one.slot.path;
       try {
-        staging.#made.push(...root.makeParents(path));
+        // What is there already has its directories.
+        if (one.seen.stat === undefined) staging.#made.push(...root.makeParents(path));
         const bytes = one.bytes ?? new Uint8Array(0);
         const staged =
           one.after.kind === "symlink" ? root.stageLink(path, Buffer.from(bytes).toString()) : root.stage(path, bytes, one.mode);

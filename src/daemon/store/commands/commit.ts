@@ -3,6 +3,7 @@ import { blob, stateColumns } from "../rows.ts";
 import type { CommitResult, NewCheckpoint, SaveCommit } from "../types.ts";
 import type { Handler, Work } from "../work.ts";
 import { putNodes, putObjects, putRequest } from "./put.ts";
+import { markApplied } from "./saves.ts";
 
 /**
  * The decision of a batch of saves: one transaction, a savepoint each. What was judged before is asked again here, in the
@@ -13,6 +14,7 @@ export const commit: Handler<"commit"> = {
   objects: (value) => value.saves.flatMap((save) => save.objects),
   run(work, value) {
     work.hit("commit.begin");
+    markApplied(work, value.applied ?? []);
     const results: CommitResult[] = [];
     for (const save of value.saves) {
       const failed = results.length > 0 && results.at(-1) !== "committed";
