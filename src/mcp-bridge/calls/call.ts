@@ -3,7 +3,7 @@ import { checkArguments } from "../catalog/check.ts";
 import type { Tool } from "../catalog/types.ts";
 import type { Daemon } from "./daemon.ts";
 import { failureOf } from "./failure.ts";
-import { bytesOf, cutToFit, PAGE_BYTES, smallerLimit } from "./pages.ts";
+import { cutToFit, PAGE_BYTES, smallerLimit } from "./pages.ts";
 
 /** Pages asked for anew until one fits; each is smaller in proportion, so the second nearly always does. */
 const SMALLER_PAGES_MAX = 4;
@@ -31,36 +31,49 @@ export async function callTool(tool: Tool, call: ToolCall, daemon: Daemon): Prom
   let prepared: Prepared | undefined;
   try {
     prepared = prepare(tool.request(checkArguments(tool.inputSchema, call.arguments)));
-    return answerOf(tool, prepared, await pageOf(prepared, call, daemon));
+    const { text, isError } = await pageOf(tool, prepared, call, daemon);
+    return { texts: withRequestId(text, prepared), isError };
   } catch (thrown) {
     const failure = failureOf(thrown, prepared, daemon.principal);
     if (isFault(failure)) process.stderr.write(`gin mcp: ${thrown instanceof Error ? thrown.stack : String(thrown)}\n`);
-    return { texts: textsOf(failure, prepared), isError: true };
+    return { texts: withRequestId(fitting(failure), prepared), isError: true };
   }
 }
 
-/** The response; of a read that came too large for one answer, a smaller page. */
-async function pageOf(prepared: Prepared, call: ToolCall, daemon: Daemon): Promise<JsonObject> {
-  let response = await daemon.send(prepared, call.signal, call.client);
-  for (let asked = 0; asked < SMALLER_PAGES_MAX && bytesOf(response) > PAGE_BYTES; asked += 1) {
-    const shown = response[prepared.operation];
-    const limit = !prepared.mutation && isObject(shown) ? smallerLimit(prepared.operation, shown) : undefined;
-    if (limit === undefined) break;
-    const [field, message] = Object.entries(prepared.request)[0] ?? [prepared.operation, {}];
-    const smaller = { ...prepared, request: { [field]: { ...(message as JsonObject), limit } } };
-    response = await daemon.send(smaller, call.signal, call.client);
+/** The response as text; of a read that came too large for one answer, a smaller page. */
+async function pageOf(
+  tool: Tool,
+  prepared: Prepared,
+  call: ToolCall,
+  daemon: Daemon,
+): Promise<{ readonly text: string; readonly isError: boolean }> {
+  let asking = prepared;
+  for (let asked = 0; ; asked += 1) {
+    const response = await daemon.send(asking, call.signal, call.client);
+    const isError = isObject(response.error);
+    const page = response[prepared.operation];
+    const shown = tool.shows !== undefined && !isError && isObject(page) ? page : response;
+    const text = JSON.stringify(shown);
+    const bytes = Buffer.byteLength(text);
+    if (bytes <= PAGE_BYTES) return { text, isError };
+    const pages = !prepared.mutation && isObject(page) && asked < SMALLER_PAGES_MAX;
+    const limit = pages ? smallerLimit(prepared.operation, page, bytes) : undefined;
+    if (limit === undefined) return { text: fitting(shown), isError };
+    asking = limited(prepared, limit);
   }
-  return response;
 }
 
-function answerOf(tool: Tool, prepared: Prepared, response: JsonObject): ToolAnswer {
-  const isError = isObject(response.error);
-  const shown = tool.shows === undefined || isError ? response : response[tool.shows];
-  return { texts: textsOf(isObject(shown) ? shown : response, prepared), isError };
+/** The same read with another page size. */
+function limited(prepared: Prepared, limit: number): Prepared {
+  const [field, message] = Object.entries(prepared.request)[0] ?? [prepared.operation, {}];
+  return { ...prepared, request: { [field]: { ...(isObject(message) ? message : {}), limit } } };
 }
 
-function textsOf(message: JsonObject, prepared: Prepared | undefined): string[] {
-  const text = JSON.stringify(cutToFit(message));
+function fitting(message: JsonObject): string {
+  return JSON.stringify(cutToFit(message));
+}
+
+function withRequestId(text: string, prepared: Prepared | undefined): string[] {
   const id = prepared?.mutation === true ? prepared.requestId : undefined;
   return id === undefined || text.includes(JSON.stringify(id)) ? [text] : [text, JSON.stringify({ request_id: id })];
 }

@@ -10,18 +10,18 @@ const CUT_ROOM_BYTES = 1_000;
 const KEPT_CHARACTERS = 200;
 
 /** Bytes of a message as it is shown. */
-export function bytesOf(message: JsonObject): number {
+function bytesOf(message: JsonObject): number {
   return Buffer.byteLength(JSON.stringify(message));
 }
 
 /**
- * The `limit` that makes the same page fit, for an answer that is too large; undefined for answers that have no pages. The daemon counts
+ * The `limit` that makes the same page fit, for an answer of `bytes`, which is too large; undefined for answers that have no pages. The daemon counts
  * content, and what is shown is JSON: a page of quotes doubles.
  */
-export function smallerLimit(operation: string, message: JsonObject): number | undefined {
+export function smallerLimit(operation: string, message: JsonObject, bytes: number): number | undefined {
   const served = servedBy(operation, message);
   if (served === undefined || served <= 1) return undefined;
-  return Math.max(1, Math.floor(served * (PAGE_BYTES / bytesOf(message)) * 0.95) - 1);
+  return Math.max(1, Math.floor(served * (PAGE_BYTES / bytes) * 0.95) - 1);
 }
 
 /** How much of what `limit` counts the page holds. */
