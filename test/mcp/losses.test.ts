@@ -2,11 +2,9 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { readMetadata } from "../../src/paths/index.ts";
 import { startDaemon } from "../helpers/daemon.ts";
-import { runGin } from "../helpers/gin.ts";
-import { tempHost } from "../helpers/temp.ts";
 import { startBridge } from "./bridge.ts";
 import { startRelay } from "./relay.ts";
-import { startSite } from "./setup.ts";
+import { onDemand, startSite } from "./setup.ts";
 
 const save = (path: string, id?: string) => ({
   edits: [{ path, expect: "absent", text: path }],
@@ -85,7 +83,7 @@ describe("the daemon is lost", () => {
   });
 
   it("killed while idle: the next call starts it again", async () => {
-    const { root, host } = tempHost();
+    const { root, host } = onDemand();
     const bridge = startBridge(["--host", host, "--root", root]);
     await bridge.initialize();
     expect((await bridge.tool("gin_save", save("before"))).isError).toBe(false);
@@ -96,6 +94,5 @@ describe("the daemon is lost", () => {
     if (first.isError) expect(first.json).toMatchObject({ bridge_error: { kind: "failed_read" } });
     expect((await bridge.tool("gin_read", { path: "before" })).json).toMatchObject({ text: "before" });
     expect(readMetadata(join(host, "daemon.json"))?.pid).not.toBe(pid);
-    await runGin(["stop"], { host });
   });
 });

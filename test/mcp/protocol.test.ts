@@ -1,4 +1,4 @@
-import { mkdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
 import { INSTRUCTIONS, TOOLS } from "../../src/mcp-bridge/index.ts";
@@ -6,7 +6,7 @@ import { LINE_MAX_BYTES } from "../../src/mcp-bridge/transport/stdio.ts";
 import { VERSION } from "../../src/paths/index.ts";
 import { tempHost } from "../helpers/temp.ts";
 import { type Bridge, CHANNELS, modern, startBridge, told } from "./bridge.ts";
-import { type Site, startSite } from "./setup.ts";
+import { onDemand, type Site, startSite } from "./setup.ts";
 
 const LEGACY = ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"];
 
@@ -180,13 +180,12 @@ describe("a bridge whose daemon or configuration is bad", () => {
     const bridge = startBridge(["--endpoint", tcp.daemon.ready.endpoint, "--token-file", file]);
     await bridge.initialize();
     expect((await bridge.tool("gin_context")).json).toMatchObject({ bridge_error: { kind: "configuration" } });
-    const { readFileSync } = await import("node:fs");
     writeFileSync(file, readFileSync(tcp.daemon.ready.token_file), { mode: 0o600 });
     expect((await bridge.tool("gin_context")).json).toMatchObject({ principal: "local" });
   });
 
   it("without --root the project of the host is meant, and never the whole of / or home", async () => {
-    const { root, host } = tempHost();
+    const { root, host } = onDemand();
     mkdirSync(join(root, "sub"));
     writeFileSync(join(root, "sub", "x.txt"), "x");
     const byVariable = startBridge(["--host", host], { env: { CLAUDE_PROJECT_DIR: root } });
@@ -201,7 +200,5 @@ describe("a bridge whose daemon or configuration is bad", () => {
       const { json } = await nowhere.tool("gin_context");
       expect(json).toMatchObject({ bridge_error: { kind: "configuration", message: expect.stringContaining("--root") } });
     }
-    const { runGin } = await import("../helpers/gin.ts");
-    await runGin(["stop"], { host });
   });
 });
