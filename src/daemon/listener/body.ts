@@ -51,3 +51,67 @@ function deadline(options: BodyOptions): { readonly passed: Promise<never>; canc
   passed.catch(() => {});
   return { passed, cancel };
 }
+
+/** How to read a body that is wanted in one piece. */
+export interface WholeOptions extends Omit<BodyOptions, "onChunk" | "withinMs"> {
+  readonly withinMs: number;
+  /** The `content-length` field, which the body must then have exactly. */
+  readonly length: string | null;
+  readonly maxBytes: number;
+}
+
+/**
+ * The whole body. What is announced as too large is refused before it is asked for, what turns out too large as soon as it
+ * is; the connection stays, so that the refusal reaches its sender. Rejects as Connect's reading does: ConnectError
+ * ResourceExhausted, InvalidArgument (not the length promised) or DeadlineExceeded, or what broke the request off.
+ */
+export function readWhole(request: NodeServerRequest, options: WholeOptions): Promise<Uint8Array> {
+  const { clock, withinMs, maxBytes } = options;
+  const hint = Number.parseInt(options.length ?? "", 10);
+  const promised = Number.isSafeInteger(hint) && hint >= 0 ? hint : undefined;
+  return new Promise((resolve, reject) => {
+    if (promised !== undefined && promised > maxBytes) return reject(tooLarge(maxBytes));
+    options.onStart();
+    const chunks: Uint8Array[] = [];
+    let size = 0;
+    const stop = () => {
+      cancel();
+      request.off("data", onData).off("end", onEnd).off("error", onBreak).off("close", onBreak);
+    };
+    const fail = (error: unknown) => {
+      stop();
+      // Nobody listens any more: what still comes waits until the answer is out.
+      request.pause();
+      reject(error);
+    };
+    const onData = (chunk: Uint8Array) => {
+      size += chunk.byteLength;
+      if (promised !== undefined && size > promised) fail(notPromised(promised, size));
+      else if (size > maxBytes) fail(tooLarge(maxBytes));
+      else chunks.push(chunk);
+    };
+    const onEnd = () => {
+      stop();
+      if (promised !== undefined && size < promised) reject(notPromised(promised, size));
+      else resolve(joined(chunks));
+    };
+    const onBreak = (cause?: unknown) => fail(cause ?? new Error("the request broke off"));
+    const cancel = clock.after(withinMs, () => fail(new ConnectError("the body was not there in time", Code.DeadlineExceeded)));
+    request.on("data", onData).on("end", onEnd).on("error", onBreak).on("close", onBreak);
+  });
+}
+
+/** Plain bytes, never a Buffer: messages keep views of them. */
+function joined(chunks: readonly Uint8Array[]): Uint8Array {
+  const [only] = chunks;
+  const bytes = chunks.length === 1 && only !== undefined ? only : Buffer.concat(chunks);
+  return new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+}
+
+function tooLarge(maxBytes: number): ConnectError {
+  return new ConnectError(`message size is larger than ${maxBytes} bytes`, Code.ResourceExhausted);
+}
+
+function notPromised(promised: number, received: number): ConnectError {
+  return new ConnectError(`protocol error: promised ${promised} bytes, received ${received}`, Code.InvalidArgument);
+}

@@ -3,13 +3,16 @@ import type { UniversalServerResponse } from "@connectrpc/connect/protocol";
 import { type Caller, type Clock, GinError, type Log, toGinError } from "../base/index.ts";
 import { bodyOf } from "./body.ts";
 import { callerKey } from "./caller-key.ts";
+import { urlOf } from "./context.ts";
+import { asUniversal, callDirect, type DirectCall, directForm } from "./direct.ts";
 import { explain } from "./explain.ts";
+import { Fields } from "./fields.ts";
 import { HEALTH_PREFIX } from "./health.ts";
 import { checkOrigin, type HostCheck } from "./hosts.ts";
-import { JsonBody } from "./json-body.ts";
-import { destroyCarrier, headersOf, type NodeServerRequest, type NodeServerResponse } from "./node.ts";
-import { respond } from "./respond.ts";
-import { jsonBodyKey, type Route, type Routes } from "./routes.ts";
+import { JsonBody, jsonBodyKey } from "./json-body.ts";
+import { destroyCarrier, type NodeServerRequest, type NodeServerResponse } from "./node.ts";
+import { respond, sendWhole } from "./respond.ts";
+import type { Route, Routes } from "./routes.ts";
 import type { Running } from "./running.ts";
 import type { Gate, ListenerLimits } from "./types.ts";
 import { refusal, type Wire, wireOf } from "./wire.ts";
@@ -37,10 +40,13 @@ export interface Where {
 /** A request that may be handed to its handler. */
 interface Admitted {
   readonly caller: Caller | undefined;
-  readonly headers: Headers;
+  readonly fields: Fields;
   readonly path: string;
   readonly route: Route;
 }
+
+/** A request for the direct path. */
+type Direct = Admitted & Pick<DirectCall, "unary" | "binary" | "run" | "onStart">;
 
 const PLAIN_ENCODINGS = ["identity", "gzip"];
 
@@ -74,11 +80,28 @@ export class Handler {
       if (!response.writableFinished) run.abort(new ConnectError("the caller is gone", Code.Canceled));
     });
     try {
+      const { unary } = admitted.route;
+      const binary = wire === "connect" ? directForm(admitted.fields) : undefined;
+      if (unary !== undefined && binary !== undefined) {
+        return await this.#direct(request, response, { ...admitted, unary, binary, run, onStart: sendContinue });
+      }
       const answer = await this.#call(request, admitted, wire ?? "connect", run.signal, sendContinue);
       await this.#answer(answer, request, response);
     } finally {
       run.end();
     }
+  }
+
+  /** A plain Connect call, which needs none of Connect's machinery. */
+  async #direct(request: NodeServerRequest, response: NodeServerResponse, call: Direct): Promise<void> {
+    const { clock, limits, log, answerHeaders } = this.#options;
+    const answer = await callDirect({ ...call, request, clock, log, limit: call.route.limit, bodyMs: limits.bodyMs });
+    if ("status" in answer) return await this.#answer(answer, request, response);
+    if (this.#options.draining() || call.fields.get("origin") !== null)
+      return await this.#answer(asUniversal(answer), request, response);
+    const { contentType, body } = answer;
+    const head = { "content-length": body.byteLength, "content-type": contentType, ...answerHeaders };
+    await sendWhole(head, body, request, response, { clock, stallMs: limits.stallMs });
   }
 
   /** Everything that is decided before a byte of the body is read: Host, Origin, verb, media type, who, and what. */
@@ -87,28 +110,28 @@ export class Handler {
     const say = wire ?? "connect";
     const contentType = request.headers["content-type"];
     try {
-      const tooLarge = headerListFault(request, limits);
+      const fields = new Fields(request.rawHeaders);
+      const tooLarge = headerListFault(fields, limits);
       if (tooLarge !== undefined) return refusal(tooLarge, say, { status: 431, contentType });
-      const headers = headersOf(request);
-      if (!hosts(request, headers).every(where.hostAllowed)) {
-        throw new GinError("HOST_FORBIDDEN", "the Host of this request is not one that is served here");
-      }
-      checkOrigin(headers.get("origin"), allowOrigins);
-      if (request.method === "OPTIONS" && headers.has("origin")) return { status: 204, header: new Headers(PREFLIGHT) };
+      if (!fields.valid) throw new GinError("MALFORMED", "a header field cannot be read");
+      checkHost(request, fields, where.hostAllowed);
+      const origin = fields.get("origin");
+      checkOrigin(origin, allowOrigins);
+      if (request.method === "OPTIONS" && origin !== null) return { status: 204, header: new Headers(PREFLIGHT) };
       if (request.method !== "POST")
         return refusal(new GinError("METHOD_UNKNOWN", "only POST is served"), say, { status: 405, contentType });
       if (wire === undefined) throw new GinError("MEDIA_TYPE_UNSUPPORTED", "the content type is not one that is served");
-      checkEncoding(headers, wire);
+      checkEncoding(fields, wire);
       const path = (request.url ?? "").split("?", 1)[0] ?? "";
       const remoteAddress = where.transport === "socket" ? "socket" : (request.socket.remoteAddress ?? "unknown");
       const health = path.startsWith(HEALTH_PREFIX);
-      const caller = health ? undefined : gate.admit({ transport: where.transport, path, headers, remoteAddress });
+      const caller = health ? undefined : gate.admit({ transport: where.transport, path, headers: fields, remoteAddress });
       if (this.#options.draining() && !health) throw new GinError("BUSY", "the daemon is draining");
       const route = routes.byPath.get(path);
       if (route === undefined) throw new GinError("METHOD_UNKNOWN", "no such service or method");
-      return { caller, headers, path, route };
+      return { caller, fields, path, route };
     } catch (thrown) {
-      const error = thrown instanceof TypeError ? new GinError("MALFORMED", "a header field cannot be read") : toGinError(thrown);
+      const error = toGinError(thrown);
       this.#options.log.debug({ reason: error.reason, transport: where.transport }, "refused");
       return refusal(error, say, { contentType });
     }
@@ -116,13 +139,14 @@ export class Handler {
 
   async #call(
     request: NodeServerRequest,
-    { caller, headers, path, route }: Admitted,
+    { caller, fields, path, route }: Admitted,
     wire: Wire,
     signal: AbortSignal,
     sendContinue: () => void,
   ): Promise<UniversalServerResponse> {
     const { clock, limits } = this.#options;
     const { handler, limit } = route;
+    const { headers } = fields;
     const contextValues = createContextValues();
     if (caller !== undefined) contextValues.set(callerKey, caller);
     const isJson = wire === "connect" && /^application\/json/i.test(headers.get("content-type") ?? "");
@@ -135,12 +159,10 @@ export class Handler {
       onStart: sendContinue,
       onChunk: json === undefined ? undefined : (chunk) => json.push(chunk),
     });
-    // The authority is not the caller's business any more: it was checked, and handlers do not look at it.
-    const url = `http://gin${path}`;
     const answer = await handler({
       httpVersion: request.httpVersion,
       method: "POST",
-      url,
+      url: urlOf(path),
       header: headers,
       body,
       signal,
@@ -178,31 +200,29 @@ const PREFLIGHT = {
   "access-control-max-age": "600",
 };
 
-/** Every name the request gives its host; all must be allowed. */
-function hosts(request: NodeServerRequest, headers: Headers): (string | undefined)[] {
-  const host = headers.get("host") ?? undefined;
-  if (!("stream" in request)) return [host];
-  const authority = request.headers[":authority"];
-  return host === undefined ? [authority] : [authority ?? host, host];
+/** Every name the request gives its host must be allowed; throws HOST_FORBIDDEN. */
+function checkHost(request: NodeServerRequest, fields: Fields, allowed: HostCheck): void {
+  const host = fields.get("host") ?? undefined;
+  const authority = "stream" in request ? request.headers[":authority"] : undefined;
+  if (allowed(authority ?? host) && (host === undefined || allowed(host))) return;
+  throw new GinError("HOST_FORBIDDEN", "the Host of this request is not one that is served here");
 }
 
 /** Compression is refused by its name, before anything is inflated. */
-function checkEncoding(headers: Headers, wire: Wire): void {
+function checkEncoding(fields: Fields, wire: Wire): void {
   const name = wire === "connect" ? "content-encoding" : wire === "connect-stream" ? "connect-content-encoding" : "grpc-encoding";
-  const encoding = headers.get(name);
+  const encoding = fields.get(name);
   if (encoding === null || PLAIN_ENCODINGS.includes(encoding)) return;
   throw new GinError("MEDIA_TYPE_UNSUPPORTED", "the message's compression is not served", "send it as it is, or as gzip");
 }
 
 /** Node counts neither the bytes of an HTTP/2 header list nor the fields of HTTP/1. */
-function headerListFault(request: NodeServerRequest, limits: ListenerLimits): GinError | undefined {
-  const raw = request.rawHeaders;
-  const pseudo = raw.filter((text, at) => at % 2 === 0 && text.startsWith(":")).length;
-  if (raw.length / 2 - pseudo > limits.maxHeaderPairs) {
+function headerListFault(fields: Fields, limits: ListenerLimits): GinError | undefined {
+  if (fields.pairs > limits.maxHeaderPairs) {
     const facts = { limit: limits.maxHeaderPairs, unit: "fields" };
     return new GinError("TOO_LARGE", `a request has at most ${limits.maxHeaderPairs} header fields`, undefined, { facts });
   }
-  if (raw.reduce((sum, text) => sum + text.length, 0) > limits.maxHeaderBytes) {
+  if (fields.size > limits.maxHeaderBytes) {
     const facts = { limit: limits.maxHeaderBytes, unit: "bytes" };
     return new GinError("TOO_LARGE", `the header fields are larger than ${limits.maxHeaderBytes} bytes`, undefined, { facts });
   }

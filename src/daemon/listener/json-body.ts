@@ -1,5 +1,6 @@
 import { gunzipSync } from "node:zlib";
 import { type DescMessage, fromJson, type JsonObject, type JsonValue } from "@bufbuild/protobuf";
+import { createContextKey } from "@connectrpc/connect";
 import { JSON_OPTIONS } from "./wire.ts";
 
 /**
@@ -57,6 +58,9 @@ export class JsonBody {
     }
   }
 }
+
+/** Where Connect's own path finds a JSON request's bytes until it is decoded. */
+export const jsonBodyKey = createContextKey<JsonBody | undefined>(undefined, { description: "gin JSON body" });
 
 /** Decodes field by field, and goes into the one that fails. */
 function findBadField(desc: DescMessage, json: JsonObject): string | undefined {

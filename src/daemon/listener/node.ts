@@ -12,14 +12,3 @@ export function destroyCarrier(request: NodeServerRequest): void {
   if ("stream" in request) request.stream.destroy();
   else request.socket.destroy();
 }
-
-/** Header fields as Headers; pseudo-headers left out. Throws TypeError on a name or value no header may have. */
-export function headersOf(request: NodeServerRequest): Headers {
-  const headers = new Headers();
-  const raw = request.rawHeaders;
-  for (let at = 0; at + 1 < raw.length; at += 2) {
-    const name = raw[at] ?? "";
-    if (!name.startsWith(":")) headers.append(name, raw[at + 1] ?? "");
-  }
-  return headers;
-}

@@ -18,7 +18,7 @@ export async function respond(
   response: NodeServerResponse,
   options: RespondOptions,
 ): Promise<void> {
-  const peer = watchPeer(response);
+  const peer = watchPeer(response, response.destroyed || response.writableEnded);
   const chunks = answer.body?.[Symbol.asyncIterator]();
   try {
     // Headers go out with the first chunk, since handlers may set some until then.
@@ -44,6 +44,23 @@ export async function respond(
   }
 }
 
+/** Writes a good answer that is all there: head and body leave in one go. Resolves and never rejects as `respond` does. */
+export async function sendWhole(
+  head: Readonly<Record<string, string | number>>,
+  body: Uint8Array,
+  request: NodeServerRequest,
+  response: NodeServerResponse,
+  options: RespondOptions,
+): Promise<void> {
+  if (response.destroyed || response.writableEnded) return;
+  response.writeHead(200, head);
+  response.end(body);
+  if (response.writableFinished) return;
+  const peer = watchPeer(response, response.destroyed);
+  await within(peer, "finish", request, options);
+  peer.stop();
+}
+
 function write(response: NodeServerResponse, chunk: Uint8Array): boolean {
   // The two classes overload write apart; the call is the same.
   return "stream" in response ? response.write(chunk) : response.write(chunk);
@@ -61,8 +78,8 @@ interface Peer {
   stop(): void;
 }
 
-function watchPeer(response: NodeServerResponse): Peer {
-  let gone = response.destroyed || response.writableEnded;
+function watchPeer(response: NodeServerResponse, alreadyGone: boolean): Peer {
+  let gone = alreadyGone;
   let wake = () => {};
   const onClose = () => {
     gone = true;

@@ -3,6 +3,7 @@ import type { Caller } from "../base/index.ts";
 
 /** One request between admission and the end of its answer. */
 export interface Run {
+  /** Made when it is first asked for: most refusals never need one. */
   readonly signal: AbortSignal;
   /** Aborts the signal; the first call counts. */
   abort(reason: ConnectError): void;
@@ -12,7 +13,7 @@ export interface Run {
 
 /** The requests that run now. */
 export class Running {
-  readonly #runs = new Map<AbortController, Caller>();
+  readonly #runs = new Set<OneRun>();
   #waiters: (() => void)[] = [];
 
   get size(): number {
@@ -21,22 +22,15 @@ export class Running {
 
   /** Puts a request on the list. Health, which has no caller, is on none: an open watch holds up no drain. */
   start(caller: Caller | undefined): Run {
-    const controller = new AbortController();
-    if (caller !== undefined) this.#runs.set(controller, caller);
-    return {
-      signal: controller.signal,
-      abort: (reason) => controller.abort(reason),
-      end: () => {
-        if (!this.#runs.delete(controller) || this.#runs.size > 0) return;
-        for (const waiter of this.#waiters.splice(0)) waiter();
-      },
-    };
+    const run = new OneRun(caller?.tokenId, () => this.#end(run));
+    if (caller !== undefined) this.#runs.add(run);
+    return run;
   }
 
   /** Aborts what a token runs. */
   endToken(tokenId: string): void {
-    for (const [controller, caller] of this.#runs) {
-      if (caller.tokenId === tokenId) controller.abort(new ConnectError("the token is not valid any more", Code.Unauthenticated));
+    for (const run of this.#runs) {
+      if (run.tokenId === tokenId) run.abort(new ConnectError("the token is not valid any more", Code.Unauthenticated));
     }
   }
 
@@ -44,5 +38,36 @@ export class Running {
   whenIdle(callback: () => void): void {
     if (this.#runs.size === 0) callback();
     else this.#waiters.push(callback);
+  }
+
+  #end(run: OneRun): void {
+    if (!this.#runs.delete(run) || this.#runs.size > 0) return;
+    for (const waiter of this.#waiters.splice(0)) waiter();
+  }
+}
+
+class OneRun implements Run {
+  readonly tokenId: string | undefined;
+  readonly end: () => void;
+  #controller: AbortController | undefined;
+  #reason: ConnectError | undefined;
+
+  constructor(tokenId: string | undefined, end: () => void) {
+    this.tokenId = tokenId;
+    this.end = end;
+  }
+
+  get signal(): AbortSignal {
+    if (this.#controller === undefined) {
+      this.#controller = new AbortController();
+      if (this.#reason !== undefined) this.#controller.abort(this.#reason);
+    }
+    return this.#controller.signal;
+  }
+
+  abort(reason: ConnectError): void {
+    if (this.#reason !== undefined) return;
+    this.#reason = reason;
+    this.#controller?.abort(reason);
   }
 }

@@ -6,7 +6,8 @@ export interface RequestHead {
   readonly transport: Caller["transport"];
   /** "/gin.v1.GinService/Save", without a query. */
   readonly path: string;
-  readonly headers: Headers;
+  /** Values by names in lower case; fields given twice are joined, as Headers does. */
+  readonly headers: Pick<Headers, "get">;
   /** IP address of the peer, or "socket": for counting failures and for logs. */
   readonly remoteAddress: string;
 }
