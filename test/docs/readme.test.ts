@@ -1,5 +1,6 @@
 import { chmodSync, cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { delimiter, dirname, join } from "node:path";
+import { stripVTControlCharacters } from "node:util";
 import { expect, test } from "vitest";
 import { ended, type Owned, runCommand, spawnOwned } from "../helpers/process.ts";
 import { repo } from "../helpers/repo.ts";
@@ -9,9 +10,9 @@ import { blocksOf } from "./fences.ts";
 
 const blocks = blocksOf(readFileSync(join(repo, "README.md"), "utf8"));
 
-/** The files a clone has. */
+/** The files a clone would have, as they are in the work tree now. */
 async function cloneTo(folder: string): Promise<void> {
-  const listed = await runCommand("git", ["ls-files", "-z"], { cwd: repo });
+  const listed = await runCommand("git", ["ls-files", "-z", "--cached", "--others", "--exclude-standard"], { cwd: repo });
   for (const file of listed.stdout.split("\0").filter(Boolean)) {
     mkdirSync(join(folder, dirname(file)), { recursive: true });
     cpSync(join(repo, file), join(folder, file), { verbatimSymlinks: true });
@@ -40,7 +41,7 @@ function writes(child: Owned, last: string): Promise<string> {
     child.once("close", (code) => fail(new Error(`ended with ${code}:\n${text}`)));
     child.stdout.setEncoding("utf8").on("data", (more: string) => {
       text += more;
-      if (text.includes(last)) done(text.replaceAll("\r\n", "\n"));
+      if (text.includes(last)) done(stripVTControlCharacters(text).replaceAll("\r\n", "\n"));
     });
   });
 }
@@ -54,12 +55,13 @@ test("the first command sets up and serves the current directory, and prints wha
   const host = join(dir, "host");
   const path = isLong ? "" : installedCopy(clone) + delimiter;
   if (isLong) await cloneTo(clone);
-  const env = { PATH: path + (process.env.PATH ?? ""), HOME: dir, GIN_HOST: host, GIN_LOG_LEVEL: "error", NO_COLOR: "1" };
+  const env = { PATH: path + (process.env.PATH ?? ""), GIN_HOST: host, GIN_LOG_LEVEL: "error", NO_COLOR: "1" };
   const terminal = spawnOwned("script", ["-qec", `stty cols 200; ${command}`, "/dev/null"], { cwd: clone, env });
   const text = await writes(terminal, "\n    }\r\n");
 
-  const ready = JSON.parse(/^\{"ready":true.*$/m.exec(text)?.[0] ?? "{}") as Record<string, string>;
-  expect(ready.endpoint).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/);
+  // npm may have left a spinner at the start of the line.
+  const ready = JSON.parse(/\{"ready":true.*$/m.exec(text)?.[0] ?? "{}") as Record<string, string>;
+  expect(ready.endpoint, text).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/);
   expect(readFileSync(ready.token_file ?? "", "utf8")).toMatch(/^gin_/);
   const shown = readFileSync(join(repo, "README.md"), "utf8");
   for (const line of ["Ctrl-C drains and ends it", "with the token in", "MCP:  add this to your agent's configuration"]) {
