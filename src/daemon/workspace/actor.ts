@@ -10,7 +10,6 @@ import { type Line, type Planned, planCommit, planRescue } from "./plan.ts";
 import { type PrepareView, prepareSave, type ReadySave, type RefusedSave } from "./prepare.ts";
 import { readHead } from "./read-head.ts";
 import type { Recovered } from "./recovery.ts";
-import { Slice } from "./slice.ts";
 import { Touched } from "./touched.ts";
 import { type AbsorbTurn, mustBeAlone, mustBeFirst, type SaveTurn, type Turn } from "./turns.ts";
 import type { HeadRead, LeaseJudge, PathMerger, SaveInput, SaveOutcome, State, Workspace } from "./types.ts";
@@ -417,7 +416,7 @@ export class WorkspaceActor implements Workspace {
       staged: staging.at(one.slot.path),
       ownInode: this.#ownInodes.get(one.slot.path),
     }));
-    const result = await applySteps(root, steps, new Slice(clock), failPoints, clock.wallMs());
+    const result = await applySteps(root, steps, clock, failPoints, clock.wallMs());
     failPoints.hit("save.applied");
     const id = ready.planned.own?.id as string;
     for (const step of steps) {

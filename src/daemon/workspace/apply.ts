@@ -1,10 +1,10 @@
-import type { FailPoints, Log } from "../base/index.ts";
+import type { Clock, FailPoints, Log } from "../base/index.ts";
 import { errnoOf, GinError } from "../base/index.ts";
 import type { Hash, PathState } from "../store/index.ts";
 import { sha256 } from "./content.ts";
 import type { ConfinedRoot, Displaced, Staged } from "./files/index.ts";
 import { CHANGE_BYTES } from "./limits.ts";
-import type { Slice } from "./slice.ts";
+import { inSlices } from "./slice.ts";
 
 /** One path to bring to its committed state. */
 export interface Step {
@@ -50,13 +50,14 @@ const FRESH_MS = 2_000;
 export async function applySteps(
   root: ConfinedRoot,
   steps: readonly Step[],
-  slice: Slice,
+  clock: Clock,
   failPoints: FailPoints,
   wallMs: number,
 ): Promise<Applied> {
   const applied: Applied = { rescued: [], lingering: [], failed: [] };
   const emptied: string[] = [];
-  for (const step of [...steps.filter((one) => one.after !== null), ...steps.filter((one) => one.after === null)]) {
+  const inOrder = [...steps.filter((one) => one.after !== null), ...steps.filter((one) => one.after === null)];
+  await inSlices(root, clock, inOrder, (step) => {
     try {
       const displaced =
         step.staged === undefined
@@ -69,9 +70,7 @@ export async function applySteps(
       applied.failed.push({ step, cause });
     }
     failPoints.hit("apply.between");
-    const wait = slice.pause();
-    if (wait !== undefined) await wait;
-  }
+  });
   // Directories are not recorded: one that a removal left empty goes too, as a version control system would have it.
   for (const path of emptied) root.removeMade(ancestors(path));
   return applied;

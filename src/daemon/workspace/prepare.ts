@@ -4,10 +4,10 @@ import { sameState } from "./content.ts";
 import type { ConfinedRoot } from "./files/index.ts";
 import { type Decided, judge } from "./judge.ts";
 import { CHANGE_BYTES } from "./limits.ts";
-import { type Observed, observe } from "./observe.ts";
+import { type Observed, observe, observeOnce } from "./observe.ts";
 import { type Line, type Planned, type PlanView, planCommit } from "./plan.ts";
 import { type ConflictDetail, refuse } from "./refusal.ts";
-import { Slice } from "./slice.ts";
+import { inSlices } from "./slice.ts";
 import { Staging } from "./staging.ts";
 import { gather, type Slot } from "./targets.ts";
 import type { Touched } from "./touched.ts";
@@ -52,12 +52,11 @@ export async function prepareSave(
 ): Promise<ReadySave | RefusedSave | "defer"> {
   view.root.check();
   view.failPoints.hit("save.admitted");
-  const slots = gather(view.root, input);
+  const slots = await gather(view.root, view.clock, input);
   if (touched.overlaps(slots.keys())) return "defer";
   checkTerms(view, line, input);
   const fence = view.leases.judge(view.workspace, input.principal, [...slots.keys()], input.fence, input.leaseRequired);
-  const slice = new Slice(view.clock);
-  const seen = await look(view, slots, slice);
+  const seen = await look(view, slots);
   const verdict = await judge(
     { slots, seen, recorded: (path) => view.store.trees.get(view.startTree, path), store: view.store.read, merger: view.merger },
     input,
@@ -81,7 +80,7 @@ export async function prepareSave(
     const outcome = outcomeOf(view, line, line.head, slots, verdict.decided, input);
     return { paths: slots.keys(), commit: undefined, planned: nothing(line), staging: undefined, outcome };
   }
-  return stageAndPlan(view, line, input, slots, seen, verdict.decided, fence, slice);
+  return stageAndPlan(view, line, input, slots, seen, verdict.decided, fence);
 }
 
 function nothing(line: Line): Planned {
@@ -112,13 +111,16 @@ function checkTerms(view: PrepareView, line: Line, input: SaveInput): void {
   }
 }
 
-async function look(view: PrepareView, slots: ReadonlyMap<string, Slot>, slice: Slice): Promise<Map<string, Observed>> {
+/** What is at every path: small files in slices, larger ones in pieces after them. */
+async function look(view: PrepareView, slots: ReadonlyMap<string, Slot>): Promise<Map<string, Observed>> {
   const seen = new Map<string, Observed>();
-  for (const path of slots.keys()) {
-    seen.set(path, view.unapplied(path) ?? (await observe(view.root, path, CHANGE_BYTES)));
-    const wait = slice.pause();
-    if (wait !== undefined) await wait;
-  }
+  const later: string[] = [];
+  await inSlices(view.root, view.clock, slots.keys(), (path) => {
+    const one = view.unapplied(path) ?? observeOnce(view.root, path);
+    if (one === undefined || "large" in one) later.push(path);
+    else seen.set(path, one);
+  });
+  for (const path of later) seen.set(path, await observe(view.root, path, CHANGE_BYTES));
   return seen;
 }
 
@@ -130,13 +132,12 @@ async function stageAndPlan(
   seen: ReadonlyMap<string, Observed>,
   decided: readonly Decided[],
   fence: FenceCheck | undefined,
-  slice: Slice,
 ): Promise<ReadySave> {
   const author = { principal: input.principal, requestId: input.requestId, message: input.message, cause: input.cause };
   const planned = planCommit(view, line, seen.values(), decided, author, fence);
   let staging: Staging | undefined;
   try {
-    if (planned.changed.length > 0) staging = await Staging.of(view.root, planned.changed, slice);
+    if (planned.changed.length > 0) staging = await Staging.of(view.root, planned.changed, view.clock);
     view.failPoints.hit("save.staged");
     const outcome = outcomeOf(view, planned.line, planned.line.head, slots, decided, input);
     const request = input.remember?.(outcome);

@@ -8,7 +8,6 @@ import type { ConfinedRoot } from "./files/index.ts";
 import { CHANGE_BYTES } from "./limits.ts";
 import { type Observed, observe } from "./observe.ts";
 import { type Line, type PlanView, planCommit, planRescue } from "./plan.ts";
-import { Slice } from "./slice.ts";
 import { isTorn } from "./torn.ts";
 
 /** Committed paths recovery could not put in place: the actor goes on trying. */
@@ -71,7 +70,7 @@ export async function recover(deps: WorkspaceDeps): Promise<Recovered> {
   }
   // A step without its content staged must not run: taking the old file away is all it could do.
   const ready = steps.map((one) => one.step).filter((step) => step.after === null || step.staged !== undefined);
-  const applied = await applySteps(root, ready, new Slice(deps.clock), failPoints, deps.clock.wallMs());
+  const applied = await applySteps(root, ready, deps.clock, failPoints, deps.clock.wallMs());
   for (const { temp } of applied.lingering) root.discard(temp);
   failPoints.hit("recover.applied");
   const line = await record(deps, outside, [...applied.rescued, ...strays.rescued]);

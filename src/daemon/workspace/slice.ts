@@ -1,24 +1,24 @@
 import type { Clock } from "../base/index.ts";
+import type { ConfinedRoot } from "./files/index.ts";
 import { SLICE_MS } from "./limits.ts";
 
-/** Lets other callers run between slices of long work: `await slice.pause()` costs nothing until the slice is used up. */
-export class Slice {
-  readonly #clock: Clock;
-  #until: number;
-
-  constructor(clock: Clock) {
-    this.#clock = clock;
-    this.#until = clock.monotonicMs() + SLICE_MS;
-  }
-
-  /** Undefined (do not wait) while time is left; else a promise for the next turn of the event loop. */
-  pause(): Promise<void> | undefined {
-    if (this.#clock.monotonicMs() < this.#until) return undefined;
-    return new Promise((resolve) => {
-      setImmediate(() => {
-        this.#until = this.#clock.monotonicMs() + SLICE_MS;
-        resolve();
-      });
+/**
+ * Does `each` for every item, in slices between which other callers run; the directories a slice passes are held open for it.
+ * Throws what `each` throws, at once.
+ */
+export async function inSlices<T>(root: ConfinedRoot, clock: Clock, items: Iterable<T>, each: (item: T) => void): Promise<void> {
+  const rest = items[Symbol.iterator]();
+  for (;;) {
+    const until = clock.monotonicMs() + SLICE_MS;
+    const done = root.scope(() => {
+      do {
+        const next = rest.next();
+        if (next.done === true) return true;
+        each(next.value);
+      } while (clock.monotonicMs() < until);
+      return false;
     });
+    if (done) return;
+    await new Promise<void>((resolve) => setImmediate(resolve));
   }
 }

@@ -1,7 +1,7 @@
-import { toGinError } from "../base/index.ts";
+import { type Clock, toGinError } from "../base/index.ts";
 import type { ConfinedRoot, Staged } from "./files/index.ts";
 import type { Decided } from "./judge.ts";
-import type { Slice } from "./slice.ts";
+import { inSlices } from "./slice.ts";
 
 /** The new contents of one save, written beside their targets under hidden names; nothing is visible yet. */
 export class Staging {
@@ -17,10 +17,10 @@ export class Staging {
    * Writes every new content. Whatever a full or read-only disk has to say it says here; then nothing is left behind.
    * `sync`: each temp is on disk before this returns (durability strict).
    */
-  static async of(root: ConfinedRoot, changed: readonly Decided[], slice: Slice): Promise<Staging> {
+  static async of(root: ConfinedRoot, changed: readonly Decided[], clock: Clock): Promise<Staging> {
     const staging = new Staging(root);
-    for (const one of changed) {
-      if (one.after === null) continue;
+    await inSlices(root, clock, changed, (one) => {
+      if (one.after === null) return;
       const path = one.slot.path;
       try {
         // What is there already has its directories.
@@ -33,9 +33,7 @@ export class Staging {
         staging.abort();
         throw toGinError(thrown, path);
       }
-      const wait = slice.pause();
-      if (wait !== undefined) await wait;
-    }
+    });
     return staging;
   }
 

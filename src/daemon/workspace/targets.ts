@@ -1,6 +1,7 @@
-import { GinError } from "../base/index.ts";
+import { type Clock, GinError } from "../base/index.ts";
 import type { Hash } from "../store/index.ts";
 import type { ConfinedRoot } from "./files/index.ts";
+import { inSlices } from "./slice.ts";
 import type { EditInput, SaveInput } from "./types.ts";
 
 /** What one canonical path is to become, gathered from the edits that speak of it. */
@@ -21,16 +22,16 @@ export type Expectation = Hash | "absent" | "recorded";
  * Walks every path of a save to its canonical form, asks `authorise` for the spelling and the target, and puts edits
  * together by canonical path. Throws INVALID_REQUEST for two edits of one path, and whatever the walk throws.
  */
-export function gather(root: ConfinedRoot, input: SaveInput): Map<string, Slot> {
+export async function gather(root: ConfinedRoot, clock: Clock, input: SaveInput): Promise<Map<string, Slot>> {
   const slots = new Map<string, Slot>();
-  for (const edit of input.edits) {
+  await inSlices(root, clock, input.edits, (edit) => {
     const onItself = edit.delete === true || edit.renameTo !== undefined || edit.link !== undefined;
     const action = edit.delete === true || edit.renameTo !== undefined ? "delete" : "save";
     const path = walk(root, edit.path, !onItself, input, action);
     const slot = slotAt(slots, path, edit.path);
     if (slot.edit !== undefined) throw twice(edit.path);
     slot.edit = edit;
-    if (edit.renameTo === undefined) continue;
+    if (edit.renameTo === undefined) return;
     const to = walk(root, edit.renameTo, false, input, "save");
     if (to === path)
       throw new GinError("INVALID_REQUEST", `${edit.path} cannot be renamed to itself`, undefined, {
@@ -39,7 +40,7 @@ export function gather(root: ConfinedRoot, input: SaveInput): Map<string, Slot> 
     const target = slotAt(slots, to, edit.renameTo);
     if (target.arrival !== undefined) throw twice(edit.renameTo);
     target.arrival = { from: path, edit };
-  }
+  });
   for (const slot of slots.values()) checkArrival(slot);
   checkTwins(root, slots);
   checkNesting(slots);

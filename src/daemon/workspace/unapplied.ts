@@ -5,7 +5,6 @@ import { sameState } from "./content.ts";
 import type { ConfinedRoot } from "./files/index.ts";
 import { CHANGE_BYTES } from "./limits.ts";
 import { type Observed, observe } from "./observe.ts";
-import { Slice } from "./slice.ts";
 
 /** First wait before a refused step is tried again, and the longest, in milliseconds. */
 const FIRST_WAIT_MS = 100;
@@ -113,7 +112,7 @@ export class Unapplied {
         : step.after.kind === "symlink"
           ? this.#root.stageLink(step.path, Buffer.from(this.#bytes(step.path, step.after)).toString())
           : this.#root.stage(step.path, this.#bytes(step.path, step.after), step.mode);
-    const tried = await applySteps(this.#root, [{ ...step, staged }], new Slice(this.#clock), this.#failPoints, wallMs);
+    const tried = await applySteps(this.#root, [{ ...step, staged }], this.#clock, this.#failPoints, wallMs);
     if (tried.failed.length > 0) {
       if (staged !== undefined) this.#root.discard(staged.temp);
       return false;

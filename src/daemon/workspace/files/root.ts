@@ -8,6 +8,7 @@ import { probe } from "./probe.ts";
 import { list, openFile, openSpot, readFile, readLink, readTemp } from "./reads.ts";
 import { ioError, missingRoot } from "./refuse.ts";
 import { place, putBack, takeAway } from "./replace.ts";
+import { ScopedHandles } from "./scoped-handles.ts";
 import { guardOf } from "./sensitive.ts";
 import { sweepAll, sweepIn, temps } from "./sweep.ts";
 import { discard, ifThere, stage, stageLink } from "./temps.ts";
@@ -30,7 +31,8 @@ export interface RootDeps {
 export function openRoot(absolutePath: string, deps: RootDeps, options: RootOptions = {}): ConfinedRoot {
   const { fs, random, failPoints } = deps;
   const guard = guardOf(options.sensitive);
-  const { handles, top } = openTop(fs, absolutePath, options.confinement ?? "auto");
+  const { handles: plain, top } = openTop(fs, absolutePath, options.confinement ?? "auto");
+  const handles = new ScopedHandles(plain);
   const here = `${absolutePath}/.`;
   try {
     const { folding, swap } = probe(fs, random, handles, top, options.exchange === "off" ? undefined : loadSwap());
@@ -67,7 +69,7 @@ function checkRoot(fs: Fs, here: string, top: Held): void {
 }
 
 /** Puts the calls together; each is a function of the ground in a file of its own. */
-function assemble(parts: Omit<Ground, "top">, top: Held): ConfinedRoot {
+function assemble(parts: Omit<Ground, "top" | "handles"> & { readonly handles: ScopedHandles }, top: Held): ConfinedRoot {
   let open = true;
   const ground: Ground = {
     ...parts,
@@ -83,6 +85,7 @@ function assemble(parts: Omit<Ground, "top">, top: Held): ConfinedRoot {
     features: { confinement: parts.handles.confinement, replace: ground.swap === undefined ? "rename-link" : "exchange" },
     twinKey: (path) => twinKey(ground.folding, path),
     check: ground.check,
+    scope: (run) => parts.handles.scope(run),
     locate: (path, follow) =>
       walk(ground, path, follow ? "all" : "above", (spot) => ({ path: spot.path, stat: spot.held?.stat })),
     readFile: (path, maxBytes, admit) => readFile(ground, path, maxBytes, admit),

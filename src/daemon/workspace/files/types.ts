@@ -93,6 +93,8 @@ export interface ConfinedRoot {
   twinKey(path: string): string;
   /** Throws WORKSPACE_MISSING_ROOT when the directory at the root's path is gone or another one. Cheap: called before each turn. */
   check(): void;
+  /** Runs many calls with the directories they pass kept open; synchronous and short (a slice), for the handles stay what they were walked to. */
+  scope<T>(run: () => T): T;
   /** Syntax, protected names, walk. `follow`: whether a symlink as the last component is followed (reads and writes) or meant itself (delete, rename). A missing directory on the way gives stat undefined and the path as spelled. */
   locate(path: string, follow: boolean): Located;
   /** Reads a whole regular file of at most `maxBytes` (else TOO_LARGE). Follows symlinks that stay inside. `admit` sees the canonical path before the file is opened, and may throw. */
