@@ -1,8 +1,8 @@
 // `npm run build [-- ENTRY…]`: bundles into dist/, declarations of the SDK into dist/types. The same input gives the same bytes.
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { build } from "esbuild";
-import { entryPoints, isMissing } from "./lib/entries.mjs";
+import { bundleCommandLine, bundleModules } from "./lib/bundles.mjs";
+import { commandLine, entryPoints, isMissing, modules } from "./lib/entries.mjs";
 import { root, run } from "./lib/run.mjs";
 
 const started = performance.now();
@@ -18,34 +18,20 @@ if (wanted.length === 0 || missing.length > 0) {
   process.exit(1);
 }
 
-/** CommonJS dependencies call require; the name is kept free for this in every bundle. */
-const banner = 'import{createRequire as __ginRequire}from"node:module";const require=__ginRequire(import.meta.url);';
-
 // Built beside and put in place at once: a daemon that starts meanwhile finds the old bundles or the new ones.
 const dist = join(root, "dist");
 const fresh = join(root, ".build", `dist-${process.pid}`);
 
+/** Those of a group of entries that are to be built; undefined when there are none. */
+function chosen(group) {
+  const entries = present.filter(([name]) => Object.hasOwn(group, name));
+  return entries.length === 0 ? undefined : Object.fromEntries(entries);
+}
+
 async function bundle() {
-  await build({
-    absWorkingDir: root,
-    entryPoints: Object.fromEntries(present),
-    outdir: fresh,
-    outExtension: { ".js": ".mjs" },
-    // Beside the entries, so that `new URL("./store-worker.mjs", import.meta.url)` holds wherever shared code lands.
-    chunkNames: "chunk-[hash]",
-    bundle: true,
-    splitting: true,
-    format: "esm",
-    platform: "node",
-    target: "node20",
-    // Native: they carry binaries of their own and are optional, so they stay packages.
-    external: ["better-sqlite3", "better-sqlite3-v12", "koffi"],
-    define: { __GIN_VERSION__: JSON.stringify(version) },
-    inject: ["scripts/lib/cjs-globals.mjs"],
-    banner: { js: banner },
-    legalComments: "linked",
-    logLevel: "warning",
-  });
+  const options = { outdir: fresh, version };
+  const [line, esm] = [chosen(commandLine), chosen(modules)];
+  await Promise.all([line && bundleCommandLine(line, options), esm && bundleModules(esm, options)]);
 }
 
 async function declarations() {
@@ -59,8 +45,11 @@ async function declarations() {
 /** Named entries are laid over what is there; a whole build replaces it. */
 function putInPlace() {
   if (named.length === 0) {
-    rmSync(dist, { recursive: true, force: true });
+    // Aside first: a command that starts meanwhile finds no dist for the time of two renames, not of a whole removal.
+    const old = join(root, ".build", `old-dist-${process.pid}`);
+    if (existsSync(dist)) renameSync(dist, old);
     renameSync(fresh, dist);
+    rmSync(old, { recursive: true, force: true });
   } else {
     mkdirSync(dist, { recursive: true });
     cpSync(fresh, dist, { recursive: true });

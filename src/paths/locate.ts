@@ -1,4 +1,3 @@
-import { createHash } from "node:crypto";
 import * as fs from "node:fs";
 import * as os from "node:os";
 import * as path from "node:path";
@@ -52,12 +51,17 @@ export function hostDirectory(chosen: string | undefined, env: Environment = pro
   return realPathOf(path.join(given(env.HOME) ?? os.homedir(), ".local", "state", "gin"));
 }
 
-/** Names every place of a host. Creates nothing and verifies nothing. Throws PathsError "too_long". */
+/**
+ * Names every place of a host. Creates nothing and verifies nothing. `socket` and `socketDirectory` are worked out when they are first
+ * asked for, because their hash loads node:crypto, which a client that knows the socket from the daemon's metadata would pay for in vain:
+ * reading them throws PathsError "too_long" where no directory is short enough.
+ */
 export function locateHost(chosen: Located = {}, env: Environment = process.env): HostPaths {
   const host = hostDirectory(chosen.host, env);
   const named = chosen.data ?? given(env.GIN_DATA);
   const data = named === undefined ? path.join(host, "data") : realPathOf(named);
-  const socket = socketPath(host, env);
+  let known: string | undefined;
+  const socket = (): string => (known ??= socketPath(host, env));
   return {
     host,
     data,
@@ -68,8 +72,12 @@ export function locateHost(chosen: Located = {}, env: Environment = process.env)
     log: path.join(host, "logs", "daemon.log"),
     tokens: path.join(host, "tokens"),
     localToken: path.join(host, "tokens", "local.token"),
-    socketDirectory: path.dirname(socket),
-    socket,
+    get socketDirectory() {
+      return path.dirname(socket());
+    },
+    get socket() {
+      return socket();
+    },
   };
 }
 
@@ -78,6 +86,7 @@ export function locateHost(chosen: Located = {}, env: Environment = process.env)
  * short enough. The name is a hash so that a long home does not make it longer.
  */
 function socketPath(host: string, env: Environment): string {
+  const { createHash } = process.getBuiltinModule("node:crypto");
   const name = `${createHash("sha256").update(host).digest("hex").slice(0, 16)}.sock`;
   const runtime = given(env.XDG_RUNTIME_DIR);
   const own = `gin-${process.getuid?.() ?? "user"}`;

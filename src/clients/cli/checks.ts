@@ -81,7 +81,7 @@ function sqlitePackage(): string {
 }
 
 function loadSqlite(): Connect {
-  return createRequire(import.meta.url)(sqlitePackage()) as Connect;
+  return createRequire(import.meta.filename)(sqlitePackage()) as Connect;
 }
 
 function sqliteCheck(): Check {

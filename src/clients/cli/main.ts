@@ -1,30 +1,9 @@
-// Entry of the CLI's bundle: wires `run` to this process. No top-level await, so that it can be bundled as CommonJS too.
-import { run } from "./run.ts";
+// Entry of the CLI.
+import { status } from "./whole.ts";
 
-/** A reader that left (head, less) wants no more and is no failure. */
-function tolerant<S extends NodeJS.WriteStream>(stream: S): S {
-  if (stream.listenerCount("error") === 0) {
-    stream.on("error", (error: NodeJS.ErrnoException) => process.exit(error.code === "EPIPE" ? 0 : 1));
-  }
-  return stream;
-}
-
-const io = {
-  env: process.env,
-  get stdout() {
-    return tolerant(process.stdout);
-  },
-  get stderr() {
-    return tolerant(process.stderr);
-  },
-  get stdin() {
-    return process.stdin;
-  },
-};
-
-run(process.argv.slice(2), io).then(
-  (status) => {
-    process.exitCode = status;
+status.then(
+  (code) => {
+    process.exitCode = code;
   },
   (thrown: unknown) => {
     // `run` tells every failure itself: this is a fault in telling it.

@@ -90,7 +90,8 @@ function contextOf(parsed: Pick<Context, "values" | "positionals">, io: Io, err:
   let session: Session | undefined;
   let settled: SessionOptions | undefined;
   const sessionOf = (): SessionOptions => {
-    settled ??= { ...sessionOptions(parsed.values, io.env), client: "gin-cli", onNotice: (text) => err.line(`gin: ${text}`) };
+    const onNotice = (text: string): void => err.line(`gin: ${text}`);
+    settled ??= { ...sessionOptions(parsed.values, io.env), client: "gin-cli", oneShot: true, onNotice };
     return settled;
   };
   return {

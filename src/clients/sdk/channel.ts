@@ -10,7 +10,7 @@ import {
   UnknownOutcomeError,
 } from "./errors.ts";
 import type { OperationInfo } from "./operations.ts";
-import { type Answer, Poster, PostFailure, type PostOptions, type Target } from "./poster.ts";
+import { type Answer, PostFailure, type PostOptions, type Sender, type Target } from "./post.ts";
 
 /** Who calls, as the headers tell it. */
 export interface Identity {
@@ -39,15 +39,20 @@ export const DEFAULT_TIMEOUT_MS = 60_000;
 
 /** Posts to one daemon and sorts whatever happens into an answer, an EngineError, or one of the two TransportErrors. */
 export class Channel {
-  readonly #poster: Poster;
+  readonly #target: Target;
+  readonly #identity: Identity;
   readonly #timeoutMs: number;
+  readonly #oneShot: boolean;
+  #sender: Sender | undefined;
   /** Version of the daemon ("0.1.0") as its last answer told it; undefined before the first. */
   serverVersion: string | undefined;
 
-  /** `timeoutMs` is the default of every call. */
-  constructor(target: Target, identity: Identity, timeoutMs: number = DEFAULT_TIMEOUT_MS) {
+  /** `timeoutMs` is the default of every call. `oneShot` is ClientOptions'. */
+  constructor(target: Target, identity: Identity, timeoutMs: number = DEFAULT_TIMEOUT_MS, oneShot = false) {
+    this.#target = target;
+    this.#identity = identity;
     this.#timeoutMs = timeoutMs;
-    this.#poster = new Poster(target, headersOf(identity));
+    this.#oneShot = oneShot;
   }
 
   /** The body of a good answer. */
@@ -61,7 +66,7 @@ export class Channel {
     const post: PostOptions = { timeoutMs: options.timeoutMs ?? this.#timeoutMs, signal: options.signal };
     let answer: Answer;
     try {
-      answer = await this.#poster.post(path, contentType, body, post);
+      answer = await (this.#sender ?? (await this.#open())).post(path, contentType, body, post);
     } catch (thrown) {
       if (thrown instanceof PostFailure) throw lost(thrown.message, thrown.code, thrown, thrown.sent, facts);
       throw thrown;
@@ -78,7 +83,23 @@ export class Channel {
 
   /** Closes the connections. */
   close(): void {
-    this.#poster.close();
+    this.#sender?.close();
+  }
+
+  /** Each sender is loaded when it is the one that is needed: node:http costs a short-lived client as much as everything else it does. */
+  async #open(): Promise<Sender> {
+    const headers = headersOf(this.#identity);
+    let opened: Sender;
+    if (this.#oneShot && "socketPath" in this.#target) {
+      const { OneShot } = await import("./one-shot.ts");
+      opened = new OneShot(this.#target.socketPath, headers);
+    } else {
+      const { Poster } = await import("./poster.ts");
+      opened = new Poster(this.#target, headers);
+    }
+    // Of two first calls at once, the later one keeps to the sender of the earlier.
+    this.#sender ??= opened;
+    return this.#sender;
   }
 }
 

@@ -39,7 +39,7 @@ export interface GinClient extends Unary<(typeof GinService)["method"]> {
 
 /** The typed client: binary protobuf over kept-alive HTTP, half the latency of a Connect transport. */
 export function createClient(options: ClientOptions): GinClient {
-  const channel = new Channel(options.target, options, options.timeoutMs ?? DEFAULT_TIMEOUT_MS);
+  const channel = new Channel(options.target, options, options.timeoutMs ?? DEFAULT_TIMEOUT_MS, options.oneShot);
   return {
     ...unaries<(typeof GinService)["method"]>(channel, GinService.method),
     admin: unaries<(typeof AdminService)["method"]>(channel, AdminService.method),

@@ -22,6 +22,8 @@ export interface SessionOptions {
   readonly noSpawn?: boolean | undefined;
   /** Name of the front-end for `gin-client`; default "gin-sdk". */
   readonly client?: string | undefined;
+  /** True: each call on the Unix socket has a connection of its own, for a process that asks once and ends. Default: kept alive. */
+  readonly oneShot?: boolean | undefined;
   /** Called with a sentence for the person (a newer or older daemon); default: nobody hears it. */
   readonly onNotice?: ((text: string) => void) | undefined;
   /** Daemon program to start; default the one beside this bundle. */

@@ -2,13 +2,15 @@ import { type CallFacts, type CallOptions, Channel, DEFAULT_TIMEOUT_MS, type Ide
 import { EngineError, errorDetail, isObject, type JsonObject, UsageError } from "./errors.ts";
 import { mintRequestId } from "./ids.ts";
 import { ADMIN_OPERATIONS, OPERATIONS, type OperationInfo, operationInfo } from "./operations.ts";
-import type { Target } from "./poster.ts";
+import type { Target } from "./post.ts";
 
 /** Where to and as whom. */
 export interface ClientOptions extends Identity {
   readonly target: Target;
   /** Default of every call in milliseconds; 60,000; 0 is no bound. */
   readonly timeoutMs?: number | undefined;
+  /** True: each call on the Unix socket has a connection of its own, for a process that asks once and ends. Default: kept alive. */
+  readonly oneShot?: boolean | undefined;
 }
 
 /**
@@ -19,7 +21,7 @@ export class JsonClient {
   readonly #channel: Channel;
 
   constructor(options: ClientOptions) {
-    this.#channel = new Channel(options.target, options, options.timeoutMs ?? DEFAULT_TIMEOUT_MS);
+    this.#channel = new Channel(options.target, options, options.timeoutMs ?? DEFAULT_TIMEOUT_MS, options.oneShot);
   }
 
   /** Version of the daemon as its last answer told it. */

@@ -1,4 +1,4 @@
-// The door of the SDK. Loading it costs node:http: protobuf comes with createClient, connect-node with transport(). Exports are pinned by a test.
+// The door of the SDK. Loading it costs little: node:http comes with the first call, protobuf with createClient, connect-node with transport(). Exports are pinned by a test.
 export { type CallOptions, DEFAULT_TIMEOUT_MS, type Identity } from "./channel.ts";
 export type { GinClient, Unary } from "./client.ts";
 export { createClient } from "./create.ts";
@@ -20,5 +20,5 @@ export { milliseconds, SESSION_FLAGS, SESSION_HELP, type SessionOptions, session
 export { type ClientOptions, JsonClient, onlyOperation, type Prepared, prepare } from "./http.ts";
 export { mintRequestId } from "./ids.ts";
 export { ADMIN_OPERATIONS, OPERATIONS, type OperationInfo } from "./operations.ts";
-export type { Target, TlsFiles } from "./poster.ts";
+export type { Target, TlsFiles } from "./post.ts";
 export { openSession, type Session } from "./session.ts";

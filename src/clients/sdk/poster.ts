@@ -1,51 +1,12 @@
 import { Agent, type ClientRequest, request as httpRequest, type IncomingMessage, type RequestOptions } from "node:http";
 import type { Agent as HttpsAgent } from "node:https";
-
-/** Where a daemon listens: its Unix socket, or a URL (`http://127.0.0.1:7400`, `https://…`). */
-export type Target = { readonly socketPath: string } | { readonly url: URL; readonly tls?: TlsFiles };
-
-/** PEM texts for TLS; all optional. `ca` replaces the built-in authorities. */
-export interface TlsFiles {
-  readonly ca?: string | undefined;
-  readonly cert?: string | undefined;
-  readonly key?: string | undefined;
-}
-
-/** One answer over HTTP, whatever its status. */
-export interface Answer {
-  readonly status: number;
-  readonly headers: IncomingMessage["headers"];
-  readonly body: Buffer;
-}
-
-/** What one POST may be bounded by. */
-export interface PostOptions {
-  /** Milliseconds until the daemon is asked to give up; this side waits a second longer for its refusal. 0 is no bound. */
-  readonly timeoutMs?: number | undefined;
-  readonly signal?: AbortSignal | undefined;
-}
-
-/** A POST without an answer. `sent` is false only when no byte can have reached a daemon. */
-export class PostFailure extends Error {
-  readonly code: string;
-  readonly sent: boolean;
-
-  constructor(message: string, code: string, sent: boolean, cause?: unknown) {
-    super(message, { cause });
-    this.name = "PostFailure";
-    this.code = code;
-    this.sent = sent;
-  }
-}
-
-/** How long this side waits beyond the deadline it sent, so that the daemon's own refusal wins. */
-const GRACE_MS = 1000;
+import { type Answer, codeOf, failureOf, GRACE_MS, PostFailure, type PostOptions, type Sender, type Target } from "./post.ts";
 
 /**
  * Posts over kept-alive connections to one daemon. A connection that the daemon closed while it lay idle is noticed on the next POST, which
  * is then sent once more on a fresh connection: the same bytes with the same request id, so a mutation cannot run twice.
  */
-export class Poster {
+export class Poster implements Sender {
   readonly #target: Target;
   readonly #headers: { readonly [name: string]: string };
   #agent: Agent | undefined;
@@ -57,7 +18,6 @@ export class Poster {
     this.#headers = headers;
   }
 
-  /** The answer to one POST. Rejects with PostFailure and nothing else. */
   async post(path: string, contentType: string, body: string | Uint8Array, options: PostOptions = {}): Promise<Answer> {
     const request = this.#request ?? (await this.#open());
     try {
@@ -77,7 +37,6 @@ export class Poster {
     }
   }
 
-  /** Closes every connection; a POST after it opens new ones. */
   close(): void {
     this.#agent?.destroy();
   }
@@ -191,20 +150,4 @@ function collect(response: IncomingMessage): Promise<Buffer> {
     response.on("end", () => resolve(chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks)));
     response.on("error", reject);
   });
-}
-
-function codeOf(thrown: unknown): string {
-  return thrown instanceof Error && "code" in thrown && typeof thrown.code === "string" ? thrown.code : "UNKNOWN";
-}
-
-function failureOf(thrown: unknown, sent: boolean): PostFailure {
-  const code = codeOf(thrown);
-  const words: { [code: string]: string } = {
-    ENOENT: "no daemon is running (there is no socket)",
-    ECONNREFUSED: "no daemon is listening",
-    EACCES: "the socket may not be used by this user",
-    ECONNRESET: "the connection broke before the answer came",
-    EPIPE: "the connection broke while the request was sent",
-  };
-  return new PostFailure(words[code] ?? `the connection failed (${code})`, code, sent, thrown);
 }

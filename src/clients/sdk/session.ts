@@ -13,7 +13,7 @@ import type { GinClient } from "./client.ts";
 import { type JsonObject, NotSentError, UsageError } from "./errors.ts";
 import type { SessionOptions } from "./flags.ts";
 import { type ClientOptions, JsonClient, onlyOperation } from "./http.ts";
-import type { Target } from "./poster.ts";
+import type { Target } from "./post.ts";
 import { resolveRoot } from "./root.ts";
 
 /** Errnos of a connection that tell that no daemon is there. */
@@ -170,7 +170,8 @@ export class Session {
  */
 export function openSession(options: SessionOptions): Session {
   const token = options.tokenFile === undefined ? undefined : readTokenFile(options.tokenFile);
-  const identity = { client: options.client, principal: options.principal, token, timeoutMs: options.timeoutMs };
+  const { client, principal, timeoutMs, oneShot } = options;
+  const identity = { client, principal, token, timeoutMs, oneShot };
   return new Session(options, identity, options.endpoint === undefined ? locateHost(located(options)) : targetOf(options));
 }
 

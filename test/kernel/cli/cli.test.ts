@@ -1,12 +1,12 @@
 import { createHash } from "node:crypto";
 import { chmodSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { connect, createServer } from "node:net";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { locateHost, readMetadata, writeMetadata } from "../../../src/paths/index.ts";
 import { startDaemon, type TestDaemon } from "../../helpers/daemon.ts";
 import { ginBin, isBuilt, runGin } from "../../helpers/gin.ts";
-import { type Finished, runCommand } from "../../helpers/process.ts";
+import { ended, type Finished, runCommand, spawnOwned } from "../../helpers/process.ts";
 import { atTeardown } from "../../helpers/teardown.ts";
 import { tempDir, tempHost } from "../../helpers/temp.ts";
 
@@ -191,6 +191,58 @@ describe("against one daemon in the foreground", () => {
       expect(stdout.length).toBeGreaterThan(10);
       expect([line, /[\0-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e]/.test(stdout)]).toEqual([line, false]);
     }
+  });
+});
+
+describe("gin serve without a directory", () => {
+  const ready = (text: string): string => /^\{"ready":true.*\n/m.exec(text)?.[0] ?? "";
+
+  /** What a terminal shows of `gin serve`, until it is told what to paste; then it is ended. */
+  async function onTerminal(cwd: string, host: string): Promise<string> {
+    const line = `stty cols 200; cd '${cwd}' && '${process.execPath}' '${ginBin}' serve --listen 127.0.0.1:0 --log-level error`;
+    const terminal = spawnOwned("script", ["-qec", line, "/dev/null"], {
+      env: { GIN_HOST: host, GIN_ROOT: undefined, NO_COLOR: "1" },
+    });
+    let text = "";
+    let told = false;
+    terminal.stdout.setEncoding("utf8").on("data", (more: string) => {
+      text += more.replaceAll("\r\n", "\n");
+      if (told || !text.includes("\n    }\n")) return;
+      told = true;
+      terminal.stdin.write("\x03");
+    });
+    await ended(terminal);
+    return text;
+  }
+
+  test("serves the current directory, and tells a person endpoint, token file and what to paste", async () => {
+    const { root, host } = tempHost();
+    writeFileSync(join(root, "a.txt"), "a\n");
+    const text = await onTerminal(root, host);
+    const { endpoint, token_file } = JSON.parse(ready(text));
+    expect(text).toContain(`gin serves ${root}; Ctrl-C drains and ends it\n`);
+    expect(text).toContain(`  TCP:  ${endpoint} with the token in ${token_file}\n`);
+    const snippet = JSON.parse(/^ {4}\{$[\s\S]*^ {4}\}$/m.exec(text)?.[0] ?? "{}");
+    expect(snippet.mcpServers.gin.args.slice(-3)).toEqual([host, "--root", root]);
+  });
+
+  test("serves GIN_ROOT instead when it is set", async () => {
+    const { root, host } = tempHost();
+    const daemon = await startDaemon({ host, cwd: dirname(root), env: { GIN_ROOT: root } });
+    const { workspaces } = JSON.parse((await runGin(["status", "--json"], { host })).stdout);
+    expect(workspaces.map((info: { root: string }) => info.root)).toEqual([root]);
+    await daemon.stop();
+  });
+
+  test("refuses a current directory that holds the host, with its reason, and one that is gone", async () => {
+    const { root, host } = tempHost();
+    const holding = await runGin(["serve", "--listen", "none", "--log-level", "error"], { host, cwd: dirname(host) });
+    expect([holding.code, holding.stdout]).toEqual([1, ""]);
+    expect(holding.stderr).toContain("gin: ROOT_OVERLAPS: the root holds gin's own state, or lies in it\n");
+    const line = `rmdir '${root}' && exec '${process.execPath}' '${ginBin}' serve --listen none`;
+    const gone = await runCommand("sh", ["-c", line], { cwd: root, env: { GIN_HOST: host } });
+    expect([gone.code, gone.stdout]).toEqual([2, ""]);
+    expect(gone.stderr).toContain("the current directory does not exist any more");
   });
 });
 

@@ -1,48 +1,82 @@
-import { build, type Metafile } from "esbuild";
+import { readFileSync, writeFileSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
 import { expect, test } from "vitest";
-import { repo } from "../../helpers/repo.ts";
+import { locateHost, VERSION, writeMetadata } from "../../../src/paths/index.ts";
+import { ginBin, runGin } from "../../helpers/gin.ts";
+import { runCommand } from "../../helpers/process.ts";
+import { tempDir, tempHost } from "../../helpers/temp.ts";
+import { fakeDaemon } from "../sdk/fake-daemon.ts";
 
-/** What `gin read` loads: the entry, its command, and what these import statically. */
-function loaded(meta: Metafile, starts: readonly string[]): { readonly inputs: string[]; readonly builtins: string[] } {
-  const outputs = Object.entries(meta.outputs);
-  const queue = outputs
-    .filter(([, { entryPoint }]) => entryPoint !== undefined && starts.includes(entryPoint))
-    .map(([name]) => name);
-  expect(queue.length).toBe(starts.length);
-  const seen = new Set<string>();
-  const builtins = new Set<string>();
-  for (let name = queue.pop(); name !== undefined; name = queue.pop()) {
-    if (seen.has(name)) continue;
-    seen.add(name);
-    for (const { path, kind, external } of meta.outputs[name]?.imports ?? []) {
-      if (kind === "dynamic-import") continue;
-      if (external === true) builtins.add(path);
-      else queue.push(path);
-    }
-  }
-  const inputs = [...seen].flatMap((name) => Object.keys(meta.outputs[name]?.inputs ?? {}));
-  return { inputs: [...new Set(inputs)].sort(), builtins: [...builtins].sort() };
+/** Preloaded into the CLI: writes which built-in modules and which files it had loaded when it ended. */
+const PROBE = `
+const fs = require("node:fs");
+process.on("exit", () => {
+  const builtins = process.moduleLoadList.filter((name) => name.startsWith("NativeModule ")).map((name) => name.slice(13));
+  fs.writeFileSync(process.env.PROBE_OUT, JSON.stringify({ builtins, files: Object.keys(require.cache) }));
+});
+`;
+
+/** What a command line loads, against a daemon that published its socket. */
+async function loadedBy(args: readonly string[]): Promise<{ readonly builtins: string[]; readonly files: string[] }> {
+  const { host } = tempHost();
+  const daemon = await fakeDaemon(() => ({ json: { read_path: { kind: "PATH_KIND_FILE", text: "hi\n" }, pid: "1" } }));
+  writeMetadata(locateHost({ host }).metadata, {
+    pid: process.pid,
+    process_start: "",
+    started_ms: 0,
+    version: VERSION,
+    protocol: 1,
+    socket: daemon.socketPath,
+    endpoint: "",
+    mode: "foreground",
+  });
+  const dir = tempDir("probe");
+  const out = join(dir, "out.json");
+  writeFileSync(join(dir, "probe.cjs"), PROBE);
+  const { code, stderr } = await runGin(args, {
+    host,
+    env: { NODE_OPTIONS: `--require ${join(dir, "probe.cjs")}`, PROBE_OUT: out },
+  });
+  expect([code, stderr]).toEqual([0, ""]);
+  const { builtins, files } = JSON.parse(readFileSync(out, "utf8")) as { builtins: string[]; files: string[] };
+  return { builtins, files: files.map((file) => basename(file)).filter((file) => file !== "probe.cjs") };
 }
 
-test("gin read loads node:http, a few small built-ins and our own code: no protobuf, no Connect, no other command", async () => {
-  const { metafile } = await build({
-    absWorkingDir: repo,
-    entryPoints: ["src/clients/cli/main.ts"],
-    outdir: "dist",
-    write: false,
-    metafile: true,
-    bundle: true,
-    splitting: true,
-    format: "esm",
-    platform: "node",
-    target: "node20",
-    define: { __GIN_VERSION__: '"0.0.0"' },
-    logLevel: "error",
-  });
-  const { inputs, builtins } = loaded(metafile, ["src/clients/cli/main.ts", "src/clients/cli/commands/read.ts"]);
-  expect(inputs.filter((path) => !/^src\/(clients\/(sdk|cli)|paths)\//.test(path))).toEqual([]);
-  expect(inputs.filter((path) => path.includes("/commands/"))).toEqual(["src/clients/cli/commands/read.ts"]);
-  expect(inputs.filter((path) => /\/(client|decode|protobuf|start|report|help)\.ts$/.test(path))).toEqual([]);
-  const allowed = ["node:crypto", "node:fs", "node:http", "node:os", "node:path", "node:url", "node:util"];
-  expect(builtins.filter((name) => !allowed.includes(name))).toEqual([]);
+test("gin read loads one file and of Node's own modules neither http, crypto, child_process nor https", async () => {
+  const { builtins, files } = await loadedBy(["read", "a.txt"]);
+  expect(files).toEqual(["gin", "gin.cjs"]);
+  expect(builtins).toContain("net");
+  const dear = ["http", "_http_client", "https", "tls", "crypto", "child_process", "http2", "worker_threads", "inspector"];
+  expect(dear.filter((name) => builtins.includes(name))).toEqual([]);
+});
+
+test("a rare command is run by the bundle of all commands", async () => {
+  const { files } = await loadedBy(["status", "--json"]);
+  expect(files).toEqual(["gin", "gin.cjs", "gin-whole.cjs"]);
+});
+
+test("the bundle that a quick command starts from holds its own code alone, and not much of it", () => {
+  const text = readFileSync(join(dirname(ginBin), "..", "dist", "gin.cjs"), "utf8");
+  expect(text.length).toBeLessThan(64 * 1024);
+  expect(text).not.toMatch(/@bufbuild|@connectrpc|gin\.v1\.SaveRequest/);
+  // A character beyond latin1 would double what V8 has to read.
+  expect(/^[\0-\x7f]*$/.test(text)).toBe(true);
+});
+
+test("without a build bin/gin says which command makes it", async () => {
+  const dir = tempDir("unbuilt");
+  const { code, stdout } = await runCommand("cp", ["-r", dirname(ginBin), dir]);
+  expect([code, stdout]).toEqual([0, ""]);
+  const run = await runCommand(process.execPath, [join(dir, "bin", "gin"), "read", "a"]);
+  expect(run).toMatchObject({ code: 2, stdout: "", stderr: "gin is not built: run `npm ci && npm run build` in its folder\n" });
+});
+
+test("a build that is broken is not taken for one that is missing", async () => {
+  const dir = tempDir("broken");
+  await runCommand("cp", ["-r", dirname(ginBin), dir]);
+  await runCommand("mkdir", [join(dir, "dist")]);
+  writeFileSync(join(dir, "dist", "gin.cjs"), 'require("./gone.cjs");');
+  const run = await runCommand(process.execPath, [join(dir, "bin", "gin"), "read", "a"]);
+  expect(run.code).not.toBe(2);
+  expect(run.stderr).toContain("gone.cjs");
 });

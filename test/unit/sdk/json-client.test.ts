@@ -135,7 +135,13 @@ describe("errors of the engine", () => {
   });
 });
 
-describe("no answer", () => {
+describe.each([
+  ["over a kept-alive connection", false],
+  ["over a connection of its own", true],
+])("no answer, %s", (_how, oneShot) => {
+  const client = (daemon: Pick<FakeDaemon, "socketPath">, more: object = {}): JsonClient =>
+    new JsonClient({ target: { socketPath: daemon.socketPath }, client: "test", oneShot, ...more });
+
   test("without a daemon nothing was sent, whatever was asked", async () => {
     const gin = client({ socketPath: `${tempDir()}/none.sock` });
     for (const request of [{ read_path: {} }, SAVE]) {
@@ -178,29 +184,6 @@ describe("no answer", () => {
     expect(await thrown(client(other).run("save", SAVE.save))).toBeInstanceOf(NotSentError);
   });
 
-  test("a connection that was closed while idle is replaced once, with the same request id", async () => {
-    let posts = 0;
-    const daemon = await fakeDaemon(() => (++posts === 2 ? "break" : { json: { save: { no_change: true } } }));
-    const gin = client(daemon);
-    await gin.run("save", SAVE.save);
-    expect(await gin.run("save", SAVE.save)).toEqual({ no_change: true });
-    expect(daemon.seen.map(({ connection }) => connection)).toEqual([0, 0, 1]);
-    expect(idOf(daemon.seen[1])).toBe(idOf(daemon.seen[2]));
-    gin.close();
-  });
-
-  test("when the daemon is gone at the second try, a mutation stays unknown: the first may have arrived", async () => {
-    let posts = 0;
-    const daemon = await fakeDaemon(() => {
-      if (++posts === 1) return { json: { save: {} } };
-      void daemon.stop();
-      return "break";
-    });
-    const gin = client(daemon);
-    await gin.run("save", SAVE.save);
-    expect(await thrown(gin.run("save", SAVE.save))).toBeInstanceOf(UnknownOutcomeError);
-  });
-
   test("a deadline and a cancellation end the wait", async () => {
     const daemon = await fakeDaemon(() => "hang");
     const gin = client(daemon, { timeoutMs: 20 });
@@ -228,5 +211,30 @@ describe("no answer", () => {
       sent: false,
     });
     expect(daemon.seen).toEqual([]);
+  });
+});
+
+describe("kept-alive connections", () => {
+  test("a connection that was closed while idle is replaced once, with the same request id", async () => {
+    let posts = 0;
+    const daemon = await fakeDaemon(() => (++posts === 2 ? "break" : { json: { save: { no_change: true } } }));
+    const gin = client(daemon);
+    await gin.run("save", SAVE.save);
+    expect(await gin.run("save", SAVE.save)).toEqual({ no_change: true });
+    expect(daemon.seen.map(({ connection }) => connection)).toEqual([0, 0, 1]);
+    expect(idOf(daemon.seen[1])).toBe(idOf(daemon.seen[2]));
+    gin.close();
+  });
+
+  test("when the daemon is gone at the second try, a mutation stays unknown: the first may have arrived", async () => {
+    let posts = 0;
+    const daemon = await fakeDaemon(() => {
+      if (++posts === 1) return { json: { save: {} } };
+      void daemon.stop();
+      return "break";
+    });
+    const gin = client(daemon);
+    await gin.run("save", SAVE.save);
+    expect(await thrown(gin.run("save", SAVE.save))).toBeInstanceOf(UnknownOutcomeError);
   });
 });

@@ -9,7 +9,7 @@ import {
   parseSetting,
   readMetadata,
 } from "../../../paths/index.ts";
-import { programFile } from "../../sdk/index.ts";
+import { programFile, UsageError } from "../../sdk/index.ts";
 import { type Command, type Context, flag, flags } from "../command.ts";
 import { quote } from "../report.ts";
 import { showLine } from "../terminal.ts";
@@ -51,7 +51,7 @@ export const command: Command = {
     "log-level": { type: "string" },
   },
   help: [
-    ["DIR, --root DIR", "directory to serve; may be repeated"],
+    ["DIR, --root DIR", "directory to serve; may be repeated; default GIN_ROOT, else the current directory"],
     ["--host DIR", "host directory (GIN_HOST); default ~/.local/state/gin"],
     ["--data DIR", "directory of the store (GIN_DATA); default HOST/data"],
     ["--listen ADDR:PORT", "default 127.0.0.1:7400, or another free port; :0 picks one; none is the socket alone"],
@@ -67,11 +67,9 @@ export const command: Command = {
       host: flag(context, "host") ?? context.env.GIN_HOST,
       data: flag(context, "data") ?? context.env.GIN_DATA,
     };
-    const given = [...context.positionals, ...flags(context, "root")];
-    const roots = given.length > 0 ? given : [context.env.GIN_ROOT ?? ""].filter((root) => root !== "");
     const options: DaemonOptions = {
       mode: "foreground",
-      roots: roots.map((root) => resolve(root)),
+      roots: rootsOf(context),
       ...(host !== undefined && host !== "" && { host: resolve(host) }),
       ...(data !== undefined && data !== "" && { data: resolve(data) }),
       settings: settings(context),
@@ -84,6 +82,20 @@ export const command: Command = {
     if (context.err.terminal) welcome(context, options, started);
   },
 };
+
+/** What is to be served, absolute: what was named, else GIN_ROOT, else the directory one stands in. Throws UsageError when that is gone. */
+function rootsOf(context: Context): string[] {
+  const named = [...context.positionals, ...flags(context, "root")];
+  const variable = context.env.GIN_ROOT ?? "";
+  try {
+    if (named.length > 0) return named.map((root) => resolve(root));
+    return [resolve(variable === "" ? "." : variable)];
+  } catch (thrown) {
+    if (thrown instanceof Error && "code" in thrown && thrown.code === "ENOENT")
+      throw new UsageError("the current directory does not exist any more: go to another, or name an absolute one");
+    throw thrown;
+  }
+}
 
 function settings(context: Context): DaemonOptions["settings"] {
   const values: { [key in ConfigKey]?: ConfigValue } = {};
