@@ -93,6 +93,14 @@ describe("answers", () => {
     expect(release.json).toMatchObject({ release_lease: { released: true } });
   });
 
+  it("a save of megabytes goes through, and one the daemon does not take is refused by it", async () => {
+    const text = "0123456789abcde\n".repeat(512 * 1024);
+    const saved = await bridge.tool("gin_save", { edits: [{ path: "large.txt", expect: "absent", text }] });
+    expect(saved.json).toMatchObject({ paths: [{ path: "large.txt", size: String(text.length), sha256: sha(text) }] });
+    const many = Array.from({ length: 10_001 }, (_, at) => ({ path: `f${at}`, expect: "absent", text: "" }));
+    expect((await bridge.tool("gin_save", { edits: many })).json).toMatchObject({ error: { reason: "TOO_LARGE" } });
+  });
+
   it("every optional field reaches the engine", async () => {
     const lines = await bridge.tool("gin_read", {
       path: "a.txt",

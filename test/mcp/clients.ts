@@ -15,6 +15,8 @@ export interface ForeignClient {
   /** Files it is installed from, by name. */
   readonly files?: Readonly<Record<string, string>>;
   readonly steps: readonly Step[];
+  /** True: takes part in `npm test` too, where an earlier long run has installed it. */
+  readonly quick?: true;
 }
 
 /**
@@ -24,6 +26,7 @@ export interface ForeignClient {
 export async function installed(client: ForeignClient, context: TestContext): Promise<string> {
   const folder = join(tmpdir(), `gin-test-clients-${process.getuid?.() ?? 0}`, client.name);
   const mark = join(folder, ".installed");
+  if (!isLong && client.quick !== true) context.skip(`${client.name} takes part in npm run test:long -- --only mcp`);
   if (existsSync(mark)) return folder;
   if (!isLong) context.skip(`${client.name} is not installed: npm run test:long -- --only mcp installs it`);
   rmSync(folder, { recursive: true, force: true });

@@ -1,7 +1,8 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
-import { type Bridge, CHANNELS, type Channel, startBridge, told } from "./bridge.ts";
+import { isLong } from "../helpers/scale.ts";
+import { type Bridge, CHANNELS, type Channel, modern, startBridge, told } from "./bridge.ts";
 import { type Relay, startRelay } from "./relay.ts";
 import { type Site, startSite } from "./setup.ts";
 
@@ -164,15 +165,20 @@ describe("order", () => {
 });
 
 describe("cancelling", () => {
-  it("a read stops at the daemon too; request id 0 is an id", async () => {
-    const { bridge, relay } = await held();
-    bridge.send(readCall(0));
+  it.each(["legacy", "modern"])("a read stops at the daemon too; request id 0 is an id (%s)", async (era) => {
+    const relay = await startRelay(site.daemon.ready.socket);
+    const bridge = startBridge(["--endpoint", relay.endpoint]);
+    const ask = (method: string, params: object = {}) => bridge.ask(method, era === "modern" ? modern(params) : params);
+    await (era === "modern" ? ask("tools/list") : bridge.initialize());
+    relay.hold();
+    const params = { name: "gin_read", arguments: { path: "a.txt" } };
+    bridge.send({ id: 0, method: "tools/call", params: era === "modern" ? modern(params) : params });
     await relay.arrived("read_path");
     const closed = relay.closedByBridge();
     bridge.send({ method: "notifications/cancelled", params: { requestId: 0 } });
     await closed;
     relay.release();
-    expect((await bridge.ask("ping")).result).toEqual({});
+    expect(told(await ask("tools/call", params)).json).toMatchObject({ text: "hello\n" });
     expect(answersTo(bridge, 0)).toEqual([]);
   });
 
@@ -199,6 +205,34 @@ describe("cancelling", () => {
     expect(await outcome("queued")).toMatchObject({ outcome: "OUTCOME_NOT_FOUND" });
     expect(answersTo(bridge, "sent")).toEqual([]);
   });
+});
+
+it("a subscription that is open does not keep the process alive after the end of input", async () => {
+  const bridge = startBridge(["--endpoint", `unix:${site.daemon.ready.socket}`]);
+  await bridge.ask("tools/list", modern());
+  bridge.send({ id: "listen", method: "subscriptions/listen", params: modern({ notifications: { toolsListChanged: true } }) });
+  await bridge.until((message) => message.method === "notifications/subscriptions/acknowledged");
+  bridge.input.end();
+  expect(await bridge.end).toEqual({ code: 0, signal: null });
+});
+
+it("a call that takes long says now and then that it still runs, when asked to", async (context) => {
+  if (!isLong) context.skip("waits ten seconds: npm run test:long -- --only mcp");
+  const bridge = startBridge(["--endpoint", `unix:${site.daemon.ready.socket}`]);
+  await bridge.initialize();
+  const acquire = { acquire_lease: { paths: ["slow"], wait_ms: "60000" } };
+  const { json } = await bridge.tool("gin_call", { request: acquire });
+  const { lease_id, lease_incarnation, lease_epoch } = (json as { acquire_lease: { lease: Record<string, string> } })
+    .acquire_lease.lease;
+  const params = { name: "gin_call", arguments: { request: acquire }, _meta: { progressToken: "t" } };
+  bridge.send({ id: "long", method: "tools/call", params });
+  for (const progress of [1, 2]) {
+    const said = await bridge.until((message) => message.params?.progress === progress);
+    expect(said).toMatchObject({ method: "notifications/progress", params: { progressToken: "t" } });
+  }
+  await bridge.tool("gin_call", { request: { release_lease: { lease_id, lease_incarnation, lease_epoch } } });
+  expect(told(await bridge.until((message) => message.id === "long")).isError).toBe(false);
+  expect((await bridge.ask("ping")).result).toEqual({});
 });
 
 it("two hosts with the same ids are never crossed", async () => {

@@ -18,7 +18,8 @@ beforeAll(async () => {
 const args = (): string[] => ["--host", site.host, "--root", site.root];
 
 describe.each(CHANNELS)("on a %s", (channel) => {
-  it.each(LEGACY)("serves %s from initialize to a read", async (version) => {
+  // The channel makes no difference to the revision: all on one, one on the other.
+  it.each(channel === "pipe" ? LEGACY : LEGACY.slice(1, 2))("serves %s from initialize to a read", async (version) => {
     const bridge = startBridge(args(), { channel });
     const hello = await bridge.initialize(version);
     expect(hello.result).toMatchObject({ protocolVersion: version, serverInfo: { name: "gin", version: VERSION } });
