@@ -292,7 +292,7 @@ export class WorkspaceActor implements Workspace {
   async #prepareAbsorb(view: PrepareView, line: Line, touched: Touched, turn: AbsorbTurn): Promise<Item | "defer" | undefined> {
     if (touched.overlaps([turn.path])) return "defer";
     const seen = view.unapplied(turn.path) ?? (await observe(view.root, turn.path, CHANGE_BYTES));
-    const planned = planCommit(view, line, [seen], undefined, undefined, undefined);
+    const planned = await planCommit(view, line, [seen], undefined, undefined, undefined);
     if (planned.commit === undefined) {
       turn.resolve({ seen, state: this.state() });
       return undefined;
@@ -458,7 +458,7 @@ export class WorkspaceActor implements Workspace {
     const { store, boot, log } = this.#deps;
     const view = { ...this.#view(), startTree: line.tree };
     const withOurs = rescued.map((one) => ({ ...one, ours: store.trees.get(line.tree, one.path) }));
-    const plan = planRescue(view, line, author, withOurs);
+    const plan = await planRescue(view, line, author, withOurs);
     const [result] = await store.write("commit", { saves: [plan.commit], boot });
     if (result !== "committed") throw new GinError("INTERNAL", "a displaced edit could not be recorded");
     log.info({ paths: rescued.map((one) => one.path), checkpoint: plan.checkpoint }, "an outside edit raced a save and was kept");

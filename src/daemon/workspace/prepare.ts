@@ -5,7 +5,7 @@ import type { ConfinedRoot } from "./files/index.ts";
 import { type Decided, judge } from "./judge.ts";
 import { CHANGE_BYTES } from "./limits.ts";
 import { type Observed, observe, observeOnce } from "./observe.ts";
-import { type Line, type Planned, type PlanView, planCommit } from "./plan.ts";
+import { giveUp, type Line, type Planned, type PlanView, planCommit } from "./plan.ts";
 import { type ConflictDetail, refuse } from "./refusal.ts";
 import { inSlices } from "./slice.ts";
 import { Staging } from "./staging.ts";
@@ -65,7 +65,7 @@ export async function prepareSave(
   if (!verdict.ok) {
     const planned: Planned = input.dryRun
       ? nothing(line)
-      : planCommit(view, line, seen.values(), undefined, undefined, undefined);
+      : await planCommit(view, line, seen.values(), undefined, undefined, undefined);
     const id = view.random.id("dt");
     const { error, detail } = refuse(verdict.stale, verdict.asked, view.store.read, view.workspace, planned.absorbed, id);
     return {
@@ -134,7 +134,7 @@ async function stageAndPlan(
   fence: FenceCheck | undefined,
 ): Promise<ReadySave> {
   const author = { principal: input.principal, requestId: input.requestId, message: input.message, cause: input.cause };
-  const planned = planCommit(view, line, seen.values(), decided, author, fence);
+  const planned = await planCommit(view, line, seen.values(), decided, author, fence);
   let staging: Staging | undefined;
   try {
     if (planned.changed.length > 0) staging = await Staging.of(view.root, planned.changed, view.clock);
@@ -144,8 +144,7 @@ async function stageAndPlan(
     return { paths: slots.keys(), commit: withRequest(view, line, planned, request), planned, staging, outcome };
   } catch (thrown) {
     staging?.abort();
-    // The nodes of a plan that is given up must not be taken for granted by the next one.
-    for (const hash of planned.fresh) view.pending.delete(hash);
+    giveUp(view, planned.fresh);
     throw thrown;
   }
 }

@@ -1,5 +1,5 @@
 import { errnoOf, type FailPoints, GinError } from "../base/index.ts";
-import type { Hash, JournalStep, OpenSave, PathState } from "../store/index.ts";
+import type { Hash, JournalStep, OpenSave, PathState, SaveCommit } from "../store/index.ts";
 import type { WorkspaceDeps } from "./actor.ts";
 import { type Applied, ancestors, applySteps, type Rescued, type Step } from "./apply.ts";
 import { fileContent, linkContent, sameState } from "./content.ts";
@@ -189,15 +189,15 @@ async function record(deps: WorkspaceDeps, outside: readonly Observed[], rescued
     startTree: line.tree,
     pending: new Map(),
   });
-  const commit = async (value: Parameters<typeof write>[0], next: Line): Promise<void> => {
+  const commit = async (value: SaveCommit, next: Line): Promise<void> => {
     await write(value);
     line = next;
   };
-  const write = async (value: NonNullable<ReturnType<typeof planCommit>["commit"]>): Promise<void> => {
+  const write = async (value: SaveCommit): Promise<void> => {
     const [result] = await store.write("commit", { saves: [value], boot });
     if (result !== "committed") throw new GinError("INTERNAL", "recovery could not record what it found");
   };
-  const planned = planCommit(view(), line, outside, undefined, undefined, undefined);
+  const planned = await planCommit(view(), line, outside, undefined, undefined, undefined);
   if (planned.commit !== undefined) await commit(planned.commit, planned.line);
   for (const one of rescued) {
     const ours = store.trees.get(line.tree, one.path);
@@ -207,7 +207,7 @@ async function record(deps: WorkspaceDeps, outside: readonly Observed[], rescued
       message: "put back after an outside edit raced a save",
       cause: "save" as const,
     };
-    const plan = planRescue(view(), line, author, [{ ...one, ours }]);
+    const plan = await planRescue(view(), line, author, [{ ...one, ours }]);
     await commit(plan.commit, plan.line);
   }
   return line;

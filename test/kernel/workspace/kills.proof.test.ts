@@ -118,7 +118,7 @@ it("G2: kill -9 at every point of a save and of recovery loses nothing that was 
         boot: "boot-1",
         saves: 6,
         point,
-        nth: 1 + random.int(point.startsWith("side.") || point.startsWith("durable.") ? 1 : 5),
+        nth: 1 + random.int(/^(side|durable|mark)\./.test(point) ? 1 : 5),
       });
     }
     if (killed) killedAt.set(point, (killedAt.get(point) ?? 0) + 1);
