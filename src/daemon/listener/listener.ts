@@ -7,12 +7,14 @@ import { DEFAULT_LIMITS, LARGE_PATHS } from "./limits.ts";
 import { registerReflection } from "./reflection.ts";
 import { buildRoutes } from "./routes.ts";
 import { Running } from "./running.ts";
+import { keepText } from "./text-encoding.ts";
 import { loadTls, TlsKeeper } from "./tls.ts";
 import type { BoundAddress, Listener, ListenerOptions, TcpAddress } from "./types.ts";
 import { type SocketName, socketName } from "./unix-socket.ts";
 
 /** Makes a listener; it listens nowhere until told. Health says NOT_SERVING until told otherwise. */
 export function createListener(options: ListenerOptions): Listener {
+  keepText();
   const { gate, log, clock } = options;
   const limits = { ...DEFAULT_LIMITS, ...options.limits };
   const answerHeaders = { "gin-protocol": String(options.protocol ?? 1), "gin-server": options.server ?? "gin" };

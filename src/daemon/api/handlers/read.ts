@@ -1,12 +1,7 @@
 import { createHash } from "node:crypto";
-import { create, type MessageInitShape } from "@bufbuild/protobuf";
+import { create } from "@bufbuild/protobuf";
 import { PathKind } from "../../../gen/gin/v1/common_pb.ts";
-import {
-  type EntrySchema,
-  type ReadPathRequest,
-  type ReadPathResponse,
-  ReadPathResponseSchema,
-} from "../../../gen/gin/v1/read_pb.ts";
+import { type Entry, type ReadPathRequest, type ReadPathResponse, ReadPathResponseSchema } from "../../../gen/gin/v1/read_pb.ts";
 import { GinError, type Json } from "../../base/index.ts";
 import type { Content } from "../../store/index.ts";
 import type { HeadRead, ListedEntry } from "../../workspace/index.ts";
@@ -57,6 +52,12 @@ interface FilePlace {
   readonly line: number;
   readonly checkpoint: string;
 }
+
+/** Every field at its zero: copied, since `create` costs more than the rest of a small answer. */
+const BLANK = create(ReadPathResponseSchema);
+
+/** What an answer says beyond that. */
+type Given = Partial<Omit<ReadPathResponse, "state" | "$typeName">> & { readonly state: ReturnType<typeof stateOf> };
 
 /** Contents being paged through, kept so that each page does not unpack and verify the whole again. */
 const RECENT_CONTENTS = 2;
@@ -268,8 +269,8 @@ class PathReader {
     });
   }
 
-  #answer(init: MessageInitShape<typeof ReadPathResponseSchema>): ReadPathResponse {
-    return create(ReadPathResponseSchema, init);
+  #answer({ state, ...given }: Given): ReadPathResponse {
+    return { ...BLANK, entries: [], ...given, state: { $typeName: "gin.v1.State", ...state } };
   }
 
   #position(): Json | undefined {
@@ -305,8 +306,9 @@ function textFacts(facts: TextFacts) {
   };
 }
 
-function toEntry(entry: ListedEntry): MessageInitShape<typeof EntrySchema> {
+function toEntry(entry: ListedEntry): Entry {
   return {
+    $typeName: "gin.v1.Entry",
     name: entry.name,
     kind: KINDS[entry.kind],
     size: BigInt(entry.size),
