@@ -44,6 +44,16 @@ type Item =
   | { readonly turn: SaveTurn; readonly ready: ReadySave | RefusedSave }
   | { readonly turn: AbsorbTurn; readonly planned: Planned; readonly answer: (state: State) => void };
 
+/** In whose name a save's content is put back over an edit that raced it. */
+function authorOf({ planned: { own } }: ReadySave | RefusedSave): Parameters<typeof planRescue>[2] {
+  return {
+    principal: own?.principal ?? "",
+    requestId: own?.requestId ?? "",
+    message: own?.message ?? "",
+    cause: own?.cause ?? "save",
+  };
+}
+
 /**
  * The actor that owns one directory. Its queue is the only place where the head moves; reads run beside it. A batch is
  * prepared save by save, committed in one transaction, applied, and only then answered; the next batch starts after that.
@@ -339,6 +349,8 @@ export class WorkspaceActor implements Workspace {
     const answers: (() => void)[] = [];
     const again: Turn[] = [];
     const applied: string[] = [];
+    const raced: { readonly turn: SaveTurn; readonly ready: ReadySave | RefusedSave; readonly rescued: readonly Rescued[] }[] =
+      [];
     let line = this.#line;
     for (const [index, item] of items.entries()) {
       const result = results[index] ?? "skipped";
@@ -353,16 +365,27 @@ export class WorkspaceActor implements Workspace {
         continue;
       }
       const { turn, ready } = item;
+      const at = line;
       try {
-        const rescued = await this.#apply(ready, line, applied);
-        line = rescued.line;
-        const at = line;
-        answers.push(() => this.#answer(turn, ready, at, rescued.rescued));
+        const rescued = await this.#apply(ready, applied);
+        if (rescued.length > 0) raced.push({ turn, ready, rescued });
+        else answers.push(() => this.#answer(turn, ready, at));
       } catch (thrown) {
         // It is committed: whatever fails from here on is for recovery, and no reason to tell the caller otherwise.
-        const at = line;
         answers.push(() => this.#answer(turn, ready, at));
         this.#stop("a committed save could not be finished", thrown);
+      }
+    }
+    // Only now: the transaction took the head past every save of the batch, and a rescue goes on from there.
+    for (const { turn, ready, rescued } of raced) {
+      const before = line;
+      try {
+        const kept = await this.#rescue(line, authorOf(ready), rescued);
+        line = kept.line;
+        answers.push(() => this.#answer(turn, ready, kept.line, kept.rescued));
+      } catch (thrown) {
+        answers.push(() => this.#answer(turn, ready, before));
+        this.#stop("a displaced edit could not be recorded", thrown);
       }
     }
     this.#marks.add(applied);
@@ -399,13 +422,9 @@ export class WorkspaceActor implements Workspace {
     again.push(item.turn);
   }
 
-  /** Puts one committed save in place; records what it displaced. */
-  async #apply(
-    ready: ReadySave | RefusedSave,
-    line: Line,
-    applied: string[],
-  ): Promise<{ line: Line; rescued: SaveOutcome["rescued"] }> {
-    if (!("staging" in ready) || ready.staging === undefined || ready.planned.own === undefined) return { line, rescued: [] };
+  /** Puts one committed save in place; gives what it displaced that was not the content it had verified. */
+  async #apply(ready: ReadySave | RefusedSave, applied: string[]): Promise<readonly Rescued[]> {
+    if (!("staging" in ready) || ready.staging === undefined || ready.planned.own === undefined) return [];
     const { root, clock, failPoints } = this.#deps;
     const { staging, planned } = ready;
     const steps: Step[] = planned.changed.map((one) => ({
@@ -433,13 +452,7 @@ export class WorkspaceActor implements Workspace {
         steps.map((step) => step.path),
       );
     }
-    const author = {
-      principal: planned.own?.principal ?? "",
-      requestId: planned.own?.requestId ?? "",
-      message: planned.own?.message ?? "",
-      cause: planned.own?.cause ?? "save",
-    };
-    return this.#rescue(line, author, result.rescued);
+    return result.rescued;
   }
 
   #own(step: Step): void {
