@@ -17,6 +17,7 @@ import type { NodeServerRequest } from "./node.ts";
 import { MAX_TIMEOUT_MS } from "./routes.ts";
 import type { Run } from "./running.ts";
 import { checkNumbers, outgoing } from "./settle.ts";
+import type { ListenerLimits } from "./types.ts";
 import type { Unary } from "./unary.ts";
 
 /** One plain Connect call, admitted. */
@@ -30,12 +31,15 @@ export interface DirectCall {
   readonly run: Run;
   /** Bytes a message may have on this path, as refusals tell it. */
   readonly limit: number;
-  /** Milliseconds until the whole body must be there. */
-  readonly bodyMs: number;
-  readonly clock: Clock;
-  readonly log: Log;
   /** Called before the first byte of the body is asked for. */
   readonly onStart: () => void;
+}
+
+/** What all calls share. */
+export interface DirectOptions {
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly limits: Pick<ListenerLimits, "bodyMs">;
 }
 
 /** A good answer in one piece. */
@@ -61,8 +65,9 @@ export function directForm(fields: Fields): boolean | undefined {
  * iterables), which costs more than most reads do. In the same order and by the same functions: deadline, body, decoding,
  * numbers, handler, encoding; refusals are those of Connect's own path. One contract suite runs on both.
  */
-export async function callDirect(call: DirectCall): Promise<Whole | UniversalServerResponse> {
-  const { unary, binary, fields, path, caller, run, clock, limit } = call;
+export async function callDirect(call: DirectCall, options: DirectOptions): Promise<Whole | UniversalServerResponse> {
+  const { unary, binary, fields, path, caller, run, limit } = call;
+  const { clock, log, limits } = options;
   const timeout = parseTimeout(fields.get("connect-timeout-ms"), MAX_TIMEOUT_MS);
   const contentType = binary ? "application/proto" : "application/json";
   const { method } = unary;
@@ -72,14 +77,14 @@ export async function callDirect(call: DirectCall): Promise<Whole | UniversalSer
     if (timeout.error !== undefined) throw timeout.error;
     const bytes = await readWhole(call.request, {
       clock,
-      withinMs: call.bodyMs,
+      withinMs: limits.bodyMs,
       onStart: call.onStart,
       length: fields.get("content-length"),
       maxBytes: unary.readMaxBytes,
     });
     json?.push(bytes);
     const message = unary.serialization.getI(binary).parse(bytes);
-    const answer = await settled(call, message, context, json);
+    const answer = await settled(unary, message, context, json, log);
     const body = unary.serialization.getO(binary).serialize(answer);
     return context.addsFields ? withFields(context, body) : { contentType, body };
   } catch (thrown) {
@@ -97,12 +102,12 @@ export async function callDirect(call: DirectCall): Promise<Whole | UniversalSer
 }
 
 /** Runs the handler as the outermost interceptor of Connect's own path does. */
-async function settled(call: DirectCall, message: unknown, context: DirectContext, json: JsonBody | undefined): Promise<never> {
+async function settled(unary: Unary, message: unknown, context: DirectContext, json: JsonBody | undefined, log: Log) {
   try {
     checkNumbers(json);
-    return (await call.unary.invoke(message, context)) as never;
+    return await unary.invoke(message, context);
   } catch (thrown) {
-    throw outgoing(thrown, call.log);
+    throw outgoing(thrown, log);
   }
 }
 

@@ -45,9 +45,6 @@ interface Admitted {
   readonly route: Route;
 }
 
-/** A request for the direct path. */
-type Direct = Admitted & Pick<DirectCall, "unary" | "binary" | "run" | "onStart">;
-
 const PLAIN_ENCODINGS = ["identity", "gzip"];
 
 /** Serves requests of both HTTP versions. `sendContinue` is called when the body is wanted and the client waits to be asked. */
@@ -83,7 +80,10 @@ export class Handler {
       const { unary } = admitted.route;
       const binary = wire === "connect" ? directForm(admitted.fields) : undefined;
       if (unary !== undefined && binary !== undefined) {
-        return await this.#direct(request, response, { ...admitted, unary, binary, run, onStart: sendContinue });
+        const { fields, path, caller, route } = admitted;
+        const { limit } = route;
+        const call = { request, unary, binary, fields, path, caller, run, limit, onStart: sendContinue };
+        return await this.#direct(call, request, response);
       }
       const answer = await this.#call(request, admitted, wire ?? "connect", run.signal, sendContinue);
       await this.#answer(answer, request, response);
@@ -93,13 +93,13 @@ export class Handler {
   }
 
   /** A plain Connect call, which needs none of Connect's machinery. */
-  async #direct(request: NodeServerRequest, response: NodeServerResponse, call: Direct): Promise<void> {
-    const { clock, limits, log, answerHeaders } = this.#options;
-    const answer = await callDirect({ ...call, request, clock, log, limit: call.route.limit, bodyMs: limits.bodyMs });
+  async #direct(call: DirectCall, request: NodeServerRequest, response: NodeServerResponse): Promise<void> {
+    const answer = await callDirect(call, this.#options);
     if ("status" in answer) return await this.#answer(answer, request, response);
     if (this.#options.draining() || call.fields.get("origin") !== null)
       return await this.#answer(asUniversal(answer), request, response);
     const { contentType, body } = answer;
+    const { answerHeaders, clock, limits } = this.#options;
     const head = { "content-length": body.byteLength, "content-type": contentType, ...answerHeaders };
     await sendWhole(head, body, request, response, { clock, stallMs: limits.stallMs });
   }
@@ -122,7 +122,9 @@ export class Handler {
         return refusal(new GinError("METHOD_UNKNOWN", "only POST is served"), say, { status: 405, contentType });
       if (wire === undefined) throw new GinError("MEDIA_TYPE_UNSUPPORTED", "the content type is not one that is served");
       checkEncoding(fields, wire);
-      const path = (request.url ?? "").split("?", 1)[0] ?? "";
+      const url = request.url ?? "";
+      const query = url.indexOf("?");
+      const path = query === -1 ? url : url.slice(0, query);
       const remoteAddress = where.transport === "socket" ? "socket" : (request.socket.remoteAddress ?? "unknown");
       const health = path.startsWith(HEALTH_PREFIX);
       const caller = health ? undefined : gate.admit({ transport: where.transport, path, headers: fields, remoteAddress });

@@ -1,4 +1,4 @@
-import { create, type DescMessage, type DescMethodUnary, type MessageInitShape } from "@bufbuild/protobuf";
+import { create, type DescMessage, type DescMethodUnary, type Message, type MessageInitShape } from "@bufbuild/protobuf";
 import type { HandlerContext, MethodImplSpec } from "@connectrpc/connect";
 import {
   createMethodSerializationLookup,
@@ -16,7 +16,7 @@ export interface Unary {
   readonly readMaxBytes: number;
   readonly jsonOptions: UniversalHandlerOptions["jsonOptions"];
   /** Calls the implementation; gives a whole message of the method's output. */
-  invoke(request: unknown, context: HandlerContext): Promise<unknown>;
+  invoke(request: unknown, context: HandlerContext): Promise<Message>;
 }
 
 /** Options whose meaning is known here. A registration with any other is served by Connect alone. */

@@ -1,7 +1,6 @@
 import { createHash } from "node:crypto";
-import { create } from "@bufbuild/protobuf";
 import { PathKind } from "../../../gen/gin/v1/common_pb.ts";
-import { type Entry, type ReadPathRequest, type ReadPathResponse, ReadPathResponseSchema } from "../../../gen/gin/v1/read_pb.ts";
+import type { Entry, ReadPathRequest, ReadPathResponse } from "../../../gen/gin/v1/read_pb.ts";
 import { GinError, type Json } from "../../base/index.ts";
 import type { Content } from "../../store/index.ts";
 import type { HeadRead, ListedEntry } from "../../workspace/index.ts";
@@ -53,10 +52,7 @@ interface FilePlace {
   readonly checkpoint: string;
 }
 
-/** Every field at its zero: copied, since `create` costs more than the rest of a small answer. */
-const BLANK = create(ReadPathResponseSchema);
-
-/** What an answer says beyond that. */
+/** What an answer says; the rest of its fields are at their zero. */
 type Given = Partial<Omit<ReadPathResponse, "state" | "$typeName">> & { readonly state: ReturnType<typeof stateOf> };
 
 /** Contents being paged through, kept so that each page does not unpack and verify the whole again. */
@@ -115,7 +111,7 @@ class PathReader {
       case "directory":
         return this.#directory(read.path, read.entries, stateOf(read.state), position);
       case "symlink":
-        return this.#answer({ path: read.path, kind: PathKind.SYMLINK, linkTarget: read.target, state: stateOf(read.state) });
+        return messageOf({ path: read.path, kind: PathKind.SYMLINK, linkTarget: read.target, state: stateOf(read.state) });
     }
   }
 
@@ -178,7 +174,7 @@ class PathReader {
     }
     if (found.kind === "symlink") {
       const linkTarget = textOf(bytesOf(this.#ground, path, found.sha256));
-      return this.#answer({ path, kind: PathKind.SYMLINK, linkTarget, state, checkpoint });
+      return messageOf({ path, kind: PathKind.SYMLINK, linkTarget, state, checkpoint });
     }
     const place = this.#position();
     if (this.#request.content === false || this.#request.ifHash === found.sha256) {
@@ -196,7 +192,9 @@ class PathReader {
     const source = sourceOf(bytes ?? new Uint8Array(0));
     const file = { path, content, checkpoint, state, source, bytes };
     const facts = bytes === undefined ? this.#cache.get(content.sha256) : await this.#facts(file);
-    return this.#answer({ ...fileFacts(file, facts), unchanged: this.#request.ifHash === content.sha256 });
+    const answer = fileMessage(file, facts);
+    answer.unchanged = this.#request.ifHash === content.sha256;
+    return answer;
   }
 
   async #first(file: FoundFile): Promise<ReadPathResponse> {
@@ -204,7 +202,9 @@ class PathReader {
     const unchanged = ifHash !== "" && ifHash === file.content.sha256;
     const known = this.#cache.get(file.content.sha256);
     if (unchanged || content === false) {
-      return this.#answer({ ...fileFacts(file, known ?? (await this.#facts(file))), unchanged });
+      const answer = fileMessage(file, known ?? (await this.#facts(file)));
+      answer.unchanged = unchanged;
+      return answer;
     }
     const facts = known ?? (await this.#facts(file));
     let offset = 0;
@@ -228,12 +228,16 @@ class PathReader {
       page.next < place.end
         ? { ...place, offset: page.next, line: facts.utf8 ? line + countLines(page.bytes) : line }
         : undefined;
-    return this.#answer({
-      ...fileFacts(file, facts),
-      ...(facts.utf8 ? { text: textOf(page.bytes), firstLine: BigInt(line) } : { data: page.bytes }),
-      offset: BigInt(page.offset),
-      nextCursor: next === undefined ? "" : this.#ground.cursors.seal(this.#scope(), { ...next }),
-    });
+    const answer = fileMessage(file, facts);
+    if (facts.utf8) {
+      answer.text = textOf(page.bytes);
+      answer.firstLine = BigInt(line);
+    } else {
+      answer.data = page.bytes;
+    }
+    answer.offset = BigInt(page.offset);
+    if (next !== undefined) answer.nextCursor = this.#ground.cursors.seal(this.#scope(), { ...next });
+    return answer;
   }
 
   async #facts(file: FoundFile): Promise<TextFacts> {
@@ -259,7 +263,7 @@ class PathReader {
     const [from, then] = Array.isArray(position) ? (position as [number, string]) : [0, digest];
     if (then !== digest) throw expired(path);
     const next = from + limit;
-    return this.#answer({
+    return messageOf({
       path,
       kind: PathKind.DIRECTORY,
       state,
@@ -267,10 +271,6 @@ class PathReader {
       entries: listed.slice(from, next).map(toEntry),
       nextCursor: next < listed.length ? this.#ground.cursors.seal(this.#scope(), [next, digest]) : "",
     });
-  }
-
-  #answer({ state, ...given }: Given): ReadPathResponse {
-    return { ...BLANK, entries: [], ...given, state: { $typeName: "gin.v1.State", ...state } };
   }
 
   #position(): Json | undefined {
@@ -284,26 +284,51 @@ class PathReader {
   }
 }
 
-function fileFacts(file: FoundFile, facts: TextFacts | undefined) {
-  return {
+/** The answer, written out: `create` and spreading a blank one each cost more than the rest of a small answer. */
+function messageOf(given: Given): ReadPathResponse {
+  const { incarnation, generation, epoch, head } = given.state;
+  const message: ReadPathResponse = {
+    $typeName: "gin.v1.ReadPathResponse",
+    state: { $typeName: "gin.v1.State", incarnation, generation, epoch, head },
+    path: given.path ?? "",
+    kind: given.kind ?? PathKind.UNSPECIFIED,
+    size: given.size ?? 0n,
+    sha256: given.sha256 ?? "",
+    executable: given.executable ?? false,
+    linkTarget: given.linkTarget ?? "",
+    encoding: given.encoding ?? "",
+    lineEnding: given.lineEnding ?? "",
+    bom: given.bom ?? false,
+    lineCount: given.lineCount ?? 0n,
+    unchanged: given.unchanged ?? false,
+    entries: given.entries ?? [],
+    nextCursor: given.nextCursor ?? "",
+    offset: given.offset ?? 0n,
+    checkpoint: given.checkpoint ?? "",
+    firstLine: given.firstLine ?? 0n,
+  };
+  if (given.text !== undefined) message.text = given.text;
+  if (given.data !== undefined) message.data = given.data;
+  return message;
+}
+
+/** The answer about a file, without its content. */
+function fileMessage(file: FoundFile, facts: TextFacts | undefined): ReadPathResponse {
+  const message = messageOf({
     state: file.state,
     path: file.path,
     kind: PathKind.FILE,
     size: BigInt(file.content.size),
     sha256: file.content.sha256,
     executable: file.content.executable,
-    ...(facts === undefined ? {} : textFacts(facts)),
     checkpoint: file.checkpoint,
-  };
-}
-
-function textFacts(facts: TextFacts) {
-  return {
-    encoding: facts.utf8 ? "utf-8" : "binary",
-    lineEnding: facts.lineEnding,
-    bom: facts.bom,
-    lineCount: BigInt(facts.lineCount),
-  };
+  });
+  if (facts === undefined) return message;
+  message.encoding = facts.utf8 ? "utf-8" : "binary";
+  message.lineEnding = facts.lineEnding;
+  message.bom = facts.bom;
+  message.lineCount = BigInt(facts.lineCount);
+  return message;
 }
 
 function toEntry(entry: ListedEntry): Entry {
