@@ -125,22 +125,16 @@ export function ancestors(path: string): string[] {
   return above;
 }
 
-/** Looks at lingering files once more and lets them go; gives those that were written to meanwhile. */
-export function settle(root: ConfinedRoot, lingering: readonly Lingering[], log: Log): Rescued[] {
+/** Reads lingering files once more; gives those that were written to meanwhile. They stay until what this gives is recorded. */
+export function lookAgain(root: ConfinedRoot, lingering: readonly Lingering[], log: Log): Rescued[] {
   const rescued: Rescued[] = [];
   for (const one of lingering) {
     try {
       const { bytes, stat } = root.readTemp(one.temp, CHANGE_BYTES);
       const now = sha256(bytes);
-      if (now !== one.seen)
-        rescued.push({
-          path: one.path,
-          content: { kind: "file", sha256: now, size: bytes.byteLength, executable: stat.executable },
-          bytes,
-        });
-      root.discard(one.temp);
-      // A removal could not take its directories along while the temp was in them.
-      root.removeMade(ancestors(one.path));
+      if (now === one.seen) continue;
+      const content = { kind: "file", sha256: now, size: bytes.byteLength, executable: stat.executable } as const;
+      rescued.push({ path: one.path, content, bytes });
     } catch (thrown) {
       log.warn({ path: one.path, errno: errnoOf(thrown) }, "a displaced file could not be looked at again");
     }

@@ -1,11 +1,12 @@
 // The door of workspace: one directory, its head, and the only way to change a file.
 import { type Fs, nodeFs } from "../base/index.ts";
-import { WorkspaceActor, type WorkspaceDeps } from "./actor.ts";
+import { WorkspaceActor } from "./actor.ts";
+import type { WorkspaceDeps } from "./deps.ts";
 import { openRoot, type RootOptions } from "./files/index.ts";
 import { type Recovered, recover } from "./recovery.ts";
 import type { Workspace } from "./types.ts";
 
-export type { WorkspaceDeps } from "./actor.ts";
+export type { WorkspaceDeps } from "./deps.ts";
 export {
   type ConfinedRoot,
   checkPath,

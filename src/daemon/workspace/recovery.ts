@@ -1,8 +1,8 @@
-import { errnoOf, type FailPoints, GinError } from "../base/index.ts";
+import { errnoOf, type FailPoints, GinError, toGinError } from "../base/index.ts";
 import type { Hash, JournalStep, OpenSave, PathState, SaveCommit } from "../store/index.ts";
-import type { WorkspaceDeps } from "./actor.ts";
 import { type Applied, ancestors, applySteps, type Rescued, type Step } from "./apply.ts";
 import { fileContent, linkContent, sameState } from "./content.ts";
+import type { WorkspaceDeps } from "./deps.ts";
 import { syncPaths } from "./durable.ts";
 import type { ConfinedRoot } from "./files/index.ts";
 import { CHANGE_BYTES } from "./limits.ts";
@@ -165,15 +165,26 @@ function inspectTemps(deps: WorkspaceDeps, saves: readonly OpenSave[]): { rescue
   }
   for (const [directory, steps] of byDirectory) {
     for (const temp of deps.root.temps(directory)) {
-      const { bytes, stat } = deps.root.readTemp(temp, CHANGE_BYTES);
-      const state = stat.kind === "symlink" ? linkContent(bytes) : fileContent(bytes, stat.executable);
-      if (stat.kind === "directory" || stat.kind === "special" || deps.store.read.hasObject(state.sha256)) continue;
+      const stray = readStray(deps, temp);
+      if (stray === undefined || deps.store.read.hasObject(stray.content.sha256)) continue;
       const step = steps.findLast((one) => one.before !== null) ?? (steps[0] as JournalStep);
-      found.rescued.push({ path: step.path, content: state, bytes });
+      found.rescued.push({ path: step.path, ...stray });
       found.temps.push(temp);
     }
   }
   return found;
+}
+
+/** Undefined for what only bears a temp's name, or cannot be kept: said in the log, and no reason not to start. */
+function readStray(deps: WorkspaceDeps, temp: string): Pick<Rescued, "content" | "bytes"> | undefined {
+  try {
+    const { bytes, stat } = deps.root.readTemp(temp, CHANGE_BYTES);
+    const content = stat.kind === "symlink" ? linkContent(bytes) : fileContent(bytes, stat.executable);
+    return { content, bytes };
+  } catch (thrown) {
+    deps.log.warn({ temp, reason: toGinError(thrown).reason }, "a temp could not be looked at in recovery");
+    return undefined;
+  }
 }
 
 /** Records outside edits (which stay on disk) and displaced ones (which do not), in that order. */
