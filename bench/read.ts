@@ -82,6 +82,7 @@ report(
     "p50 to grpc-js, 1 client": atMost(one.gin.p50 / one.grpc.p50, 1.3),
     "throughput to grpc-js, 16 clients": atLeast(rate("gin") / rate("grpc"), 0.9),
     "throughput to connect floor, 16 clients": shown(rate("gin") / rate("floor")),
+    "bare http's throughput to grpc-js, 16 clients": shown(rate("bare") / rate("grpc")),
     "p50 to bare http, 1 client": shown(one.gin.p50 / one.bare.p50),
     "p99 to grpc-js, 1 client": shown(one.gin.at(0.99) / one.grpc.at(0.99)),
   },
@@ -93,6 +94,7 @@ report(
     bare_p50_ms: one.bare.p50,
     gin_per_second: rate("gin"),
     grpc_per_second: rate("grpc"),
+    bare_per_second: rate("bare"),
   },
   RUNS,
 );
