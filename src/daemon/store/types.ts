@@ -124,7 +124,7 @@ export interface OpenSave {
   readonly workspace: number;
   readonly generation: number;
   readonly state: "committed" | "applied";
-  /** Boot id of the machine when it was applied or committed. */
+  /** Boot id of the machine when it was applied or committed; "" after a sync that failed. */
   readonly boot: string;
   readonly steps: readonly JournalStep[];
 }
@@ -214,6 +214,8 @@ export interface Commands {
   applied: { in: { readonly saves: readonly string[] }; out: null };
   /** not durable: forgetting it only means the files are looked at once more. */
   durable: { in: { readonly saves: readonly string[] }; out: null };
+  /** not durable. Their files could not be synced: nobody knows what of them is on disk, so recovery writes them again. */
+  unsynced: { in: { readonly saves: readonly string[] }; out: null };
   /** not durable. A refusal; never replaces a committed row. */
   refusal: { in: RequestRow; out: null };
   /** not durable. Objects only: what ReadPath served. */

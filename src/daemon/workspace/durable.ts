@@ -61,6 +61,7 @@ export class Durable {
     } catch (cause) {
       this.#broken = true;
       this.#onFailure(cause);
+      await this.#store.write("unsynced", { saves: [...batch.keys()] }).catch(this.#onFailure);
     }
   }
 }

@@ -34,6 +34,8 @@ interface Chain {
   readonly known: PathState[];
   wanted: PathState;
   mode: number;
+  /** A sync of it failed: what the page cache shows may not be on disk, and only writing it anew puts it there. */
+  rewrite: boolean;
 }
 
 /**
@@ -45,7 +47,7 @@ export async function recover(deps: WorkspaceDeps): Promise<Recovered> {
   const { row, store, root, boot, failPoints } = deps;
   failPoints.hit("recover.begin");
   const saves = store.read.openSaves(row.rowid);
-  const sameBoot = saves.every((save) => save.boot === boot);
+  const rebooted = saves.some((save) => save.boot !== boot && save.boot !== "");
   const strays = inspectTemps(deps, saves);
   root.sweep();
   failPoints.hit("recover.swept");
@@ -59,8 +61,11 @@ export async function recover(deps: WorkspaceDeps): Promise<Recovered> {
     const seen = await look(root, chain.path);
     failPoints.hit("recover.judged");
     if (seen === undefined) counts.external++;
-    else if (sameState(seen.content, chain.wanted)) counts.inPlace++;
-    else if (chain.known.some((state) => sameState(state, seen.content)) || (!sameBoot && torn(deps, chain, seen))) {
+    else if (sameState(seen.content, chain.wanted) && !(chain.rewrite && chain.wanted !== null)) counts.inPlace++;
+    else if (
+      [...chain.known, chain.wanted].some((state) => sameState(state, seen.content)) ||
+      (rebooted && torn(deps, chain, seen))
+    ) {
       counts.rewritten++;
       steps.push({ save: chain.save, step: stage(deps, chain, seen, failPoints) });
     } else {
@@ -93,13 +98,21 @@ function chainsOf(saves: readonly OpenSave[]): Chain[] {
     for (const step of save.steps) {
       const chain = chains.get(step.path);
       if (chain === undefined) {
-        chains.set(step.path, { path: step.path, save: save.id, known: [step.before], wanted: step.after, mode: step.mode });
+        chains.set(step.path, {
+          path: step.path,
+          save: save.id,
+          known: [step.before],
+          wanted: step.after,
+          mode: step.mode,
+          rewrite: save.boot === "",
+        });
         continue;
       }
       chain.known.push(chain.wanted, step.before);
       chain.wanted = step.after;
       chain.mode = step.mode;
       chain.save = save.id;
+      chain.rewrite ||= save.boot === "";
     }
   }
   return [...chains.values()];

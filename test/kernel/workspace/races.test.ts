@@ -6,6 +6,7 @@ import {
   readdirSync,
   readFileSync,
   rmdirSync,
+  statSync,
   unlinkSync,
   utimesSync,
   writeFileSync,
@@ -227,6 +228,28 @@ describe("a file system that refuses", () => {
         if (!failed()) break;
       }
     }
+  });
+});
+
+describe("a sync that fails", () => {
+  it("stops the workspace, and makes recovery write the file anew: a second sync would prove nothing", async () => {
+    const directory = tempDir("sync");
+    const failing = {
+      ...nodeFs,
+      fdatasync: () => Promise.reject(Object.assign(new Error("EIO"), { code: "EIO", syscall: "fdatasync" })),
+    };
+    const site = await openSite(directory, { fs: failing });
+    await save(site, "r1", [{ path: "a", expect: "absent", content: text("kept") }]);
+    const inode = statSync(join(directory, "ws", "a")).ino;
+    await site.workspace.close();
+    expect(site.workspace.status().status).toBe("stopped");
+    await site.store.close();
+    const again = await openSite(directory);
+    atTeardown(() => again.close());
+    expect(again.recovered.counts).toEqual({ inPlace: 0, rewritten: 1, external: 0 });
+    expect(statSync(join(directory, "ws", "a")).ino).not.toBe(inode);
+    expect(readFileSync(join(directory, "ws", "a"), "utf8")).toBe("kept");
+    expect(again.store.read.openSaves(again.workspace.rowid)).toEqual([]);
   });
 });
 

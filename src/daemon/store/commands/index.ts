@@ -3,7 +3,7 @@ import type { Handler } from "../work.ts";
 import { commit } from "./commit.ts";
 import { detail, objects, refusal, request } from "./keep.ts";
 import { end, grant } from "./leases.ts";
-import { applied, durable } from "./saves.ts";
+import { applied, durable, unsynced } from "./saves.ts";
 import { create as createToken, revoke, used } from "./tokens.ts";
 import { upkeep } from "./upkeep.ts";
 import { create as createWorkspace, remove, status, takeover } from "./workspaces.ts";
@@ -16,6 +16,7 @@ export const HANDLERS: { readonly [K in Transaction]: Handler<K> } = {
   commit,
   applied,
   durable,
+  unsynced,
   refusal,
   objects,
   takeover,

@@ -24,3 +24,13 @@ export const durable: Handler<"durable"> = {
     return null;
   },
 };
+
+/** The kernel may have dropped what it could not write: the next sync of the same file would succeed and mean nothing. */
+export const unsynced: Handler<"unsynced"> = {
+  durable: false,
+  run(work, value) {
+    const update = work.statement("UPDATE open_save SET state = 'committed', boot = '' WHERE id = ?");
+    for (const id of value.saves) update.run(id);
+    return null;
+  },
+};
