@@ -15,6 +15,7 @@ import { type CallFacts, type CallOptions, Channel, DEFAULT_TIMEOUT_MS, headersO
 import type { ClientOptions } from "./http.ts";
 import { mintRequestId } from "./ids.ts";
 import { ADMIN_OPERATIONS, OPERATIONS, operationInfo } from "./operations.ts";
+import { keepByteOrderMarks } from "./text-encoding.ts";
 
 type Methods = { readonly [name: string]: DescMethodUnary };
 
@@ -39,6 +40,7 @@ export interface GinClient extends Unary<(typeof GinService)["method"]> {
 
 /** The typed client: binary protobuf over kept-alive HTTP, half the latency of a Connect transport. */
 export function createClient(options: ClientOptions): GinClient {
+  keepByteOrderMarks();
   const channel = new Channel(options.target, options, options.timeoutMs ?? DEFAULT_TIMEOUT_MS, options.oneShot);
   return {
     ...unaries<(typeof GinService)["method"]>(channel, GinService.method),

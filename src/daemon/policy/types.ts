@@ -52,7 +52,7 @@ export interface Tokens {
 export interface GateHead {
   readonly transport: Caller["transport"];
   readonly path: string;
-  readonly headers: Headers;
+  readonly headers: Pick<Headers, "get">;
   readonly remoteAddress: string;
 }
 

@@ -33,6 +33,14 @@ test("typed calls speak binary protobuf to each RPC's own path", async () => {
   gin.close();
 });
 
+test("a byte order mark at the start of a file's text is kept", async () => {
+  const bytes = toBinary(ReadPathResponseSchema, create(ReadPathResponseSchema, { text: "\ufeffhi" }));
+  const daemon = await fakeDaemon(() => ({ bytes, type: PROTO }));
+  const gin = await createClient({ target: { socketPath: daemon.socketPath } });
+  expect((await gin.readPath({ path: "a" })).text).toBe("\ufeffhi");
+  gin.close();
+});
+
 test("mutations get a request id, also inside Call; reads do not", async () => {
   const daemon = await fakeDaemon(({ path }) => ({
     bytes: path.endsWith("/Call")
