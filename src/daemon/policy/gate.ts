@@ -57,7 +57,7 @@ function bearerOf(head: GateHead, tokens: Tokens): string | undefined {
   return match[1];
 }
 
-function checkProtocol(headers: Headers, supported: number): void {
+function checkProtocol(headers: GateHead["headers"], supported: number): void {
   const given = headers.get("gin-protocol");
   if (given === null || given === String(supported)) return;
   const requested = /^\d{1,6}$/.test(given) ? given : "one that is no number";
@@ -69,7 +69,7 @@ function checkProtocol(headers: Headers, supported: number): void {
   );
 }
 
-function clientOf(headers: Headers): string {
+function clientOf(headers: GateHead["headers"]): string {
   const client = headers.get("gin-client") ?? "";
   return CLIENT.test(client) ? client : "unknown";
 }
