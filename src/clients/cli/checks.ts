@@ -27,6 +27,9 @@ export interface Check {
 const DESCRIPTORS = 1024;
 const FREE_BYTES = 256 * 1024 * 1024;
 
+/** Newest version of the store that this build knows: the store room's own count, which a client may not import. A test holds them equal. */
+export const STORE_VERSION = 1;
+
 /** A check from its parts. */
 export function check(name: string, state: Check["state"], text: string, mend = ""): Check {
   return { name, state, text, mend };
@@ -150,7 +153,7 @@ function tokenCheck(paths: HostPaths): Check {
   });
 }
 
-/** SQLite's own check of the store, read only; works beside a running daemon. */
+/** The store's version and SQLite's own check of it, read only; works beside a running daemon. */
 function storeCheck(paths: HostPaths): Check {
   const file = join(paths.data, "store.db");
   if (!fs.existsSync(file)) return check("store", "ok", "there is none yet");
@@ -158,6 +161,11 @@ function storeCheck(paths: HostPaths): Check {
   try {
     const Sqlite = loadSqlite();
     connection = new Sqlite(file, { readonly: true, fileMustExist: true, timeout: 5000 });
+    const version = Number(connection.pragma("user_version", { simple: true }));
+    if (version > STORE_VERSION) {
+      const text = `STORE_TOO_NEW: the store has version ${version}; this gin knows versions up to ${STORE_VERSION}`;
+      return check("store", "wrong", text, "use the gin that wrote it, or a newer one");
+    }
     const found = String(connection.pragma("quick_check(1)", { simple: true }));
     if (found === "ok") return check("store", "ok", `sound (${bytes(String(fs.statSync(file).size))})`);
     return check("store", "wrong", `damaged: ${found}`, "stop the daemon and put a backup of the store in its place");

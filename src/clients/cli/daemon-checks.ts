@@ -3,6 +3,7 @@ import { EngineError, type JsonObject, type Session, TransportError } from "../s
 import { type Check, check } from "./checks.ts";
 import { list, text } from "./output.ts";
 import { maybeAlive } from "./process.ts";
+import { quote } from "./report.ts";
 
 /** Milliseconds for the daemon to answer before it counts as wedged. */
 const ANSWER_MS = 5_000;
@@ -18,7 +19,11 @@ export async function daemonChecks(session: Session, paths: HostPaths, timeoutMs
     throw thrown;
   }
   const running = `gin ${text(status, "version")} answers on its socket (pid ${text(status, "pid")}, ${text(status, "mode").replace("_", " ")})`;
-  return [check("daemon", "ok", running), skew(text(status, "version")), ...list(status, "workspaces").map(workspace)];
+  return [
+    check("daemon", "ok", running),
+    skew(text(status, "version")),
+    ...list(status, "workspaces").map((info) => workspace(info, text(status, "mode"))),
+  ];
 }
 
 function silent(thrown: TransportError, paths: HostPaths): Check {
@@ -39,14 +44,16 @@ function skew(version: string): Check {
     : check("version skew", "note", text, "install the newer gin here too");
 }
 
-function workspace(info: JsonObject): Check {
+function workspace(info: JsonObject, mode: string): Check {
   const name = `workspace ${text(info, "name")}`;
   const status = text(info, "status");
   const why = text(info, "status_note");
   if (status === "active" || status === "closed") return check(name, "ok", `${status}, ${text(info, "root")}`);
+  const root = quote(text(info, "root"));
+  // Opening a workspace again that a failed sync stopped gives it back as it is; a new process recovers every stopped one.
   const mend =
     status === "missing"
-      ? `restore the directory, or gin workspace remove ${text(info, "id")}`
-      : `gin workspace open ${text(info, "root")}`;
+      ? `gin workspace open ${root} once the directory is back, or gin workspace remove ${text(info, "id")}`
+      : `gin stop, then ${mode === "foreground" ? `gin serve ${root}` : "gin start"}`;
   return check(name, "wrong", `${status}${why === "" ? "" : `: ${why}`}`, mend);
 }
