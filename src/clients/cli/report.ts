@@ -10,6 +10,7 @@ import {
   UnknownOutcomeError,
   UsageError,
 } from "../sdk/index.ts";
+import { logEntry } from "./log-entry.ts";
 import type { Output } from "./output.ts";
 import { EXIT } from "./run.ts";
 import { showLine, showText } from "./terminal.ts";
@@ -51,11 +52,7 @@ export function report(thrown: unknown, to: Reporting): number {
     );
   }
   if (thrown instanceof StartError) {
-    status(to.err, thrown.message, [thrown.suggestion]);
-    if (thrown.logTail !== "") {
-      to.err.line("  the end of its log:");
-      for (const line of thrown.logTail.split("\n")) to.err.line(`  | ${showLine(line)}`);
-    }
+    notStarted(thrown, to.err);
     return EXIT.transport;
   }
   if (thrown instanceof NotSentError) {
@@ -68,6 +65,23 @@ export function report(thrown: unknown, to: Reporting): number {
     `gin: a fault in the command line client\n${showText(thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown))}`,
   );
   return EXIT.transport;
+}
+
+/** Why a daemon did not start, and the last lines of its log; what else they hold, stacks above all, is in the file. */
+function notStarted(thrown: StartError, err: Output): void {
+  headline(err, thrown.reason, thrown.message);
+  if (thrown.suggestion !== "") err.line(`  ${showLine(thrown.suggestion)}`);
+  if (thrown.logTail === "") return;
+  err.line(`  the end of its log, ${showLine(thrown.logFile)}:`);
+  for (const line of thrown.logTail.split("\n")) {
+    const entry = logEntry(line);
+    err.line(`  | ${entry === undefined ? scalar(line) : showLine(`${entry.level.padEnd(5)} ${entry.time} ${entry.message}`)}`);
+  }
+}
+
+function headline(err: Output, reason: string, message: string): void {
+  const coded = reason === "" ? "" : `${err.style("bold", showLine(reason))}: `;
+  err.line(`${err.style("red", "gin:")} ${coded}${showLine(message)}`);
 }
 
 function tell(err: Output, message: string, lines: readonly string[], exit: number): number {
@@ -83,7 +97,7 @@ function status(err: Output, message: string, lines: readonly string[]): void {
 /** An engine error: reason and message, suggestion, facts, and the call that would do next. */
 export function explain(detail: ErrorDetail, requestId: string | undefined, to: Pick<Reporting, "err" | "argv">): void {
   const { err } = to;
-  err.line(`${err.style("red", "gin:")} ${err.style("bold", showLine(detail.reason))}: ${showLine(detail.message)}`);
+  headline(err, detail.reason, detail.message);
   if (detail.suggestion !== "") err.line(`  ${showLine(detail.suggestion)}`);
   for (const [name, value] of Object.entries(detail.facts))
     for (const line of factLines(name, value)) err.line(`  ${err.style("dim", line)}`);

@@ -88,16 +88,34 @@ export class UnknownOutcomeError extends TransportError {
   }
 }
 
-/** A daemon could not be started, so nothing was sent. `logTail` is the end of its log, for the person; may be empty. */
+/** Why a daemon did not start: `reason` is the daemon's own, one of docs/api.md; "" when it said none. */
+interface NotStarted {
+  readonly reason: string;
+  readonly message: string;
+  readonly suggestion: string;
+}
+
+/** The end of a daemon's log as it stands in its file, and the file's path; both "" when the log adds nothing. */
+interface LogEnd {
+  readonly file: string;
+  readonly tail: string;
+}
+
+/** A daemon could not be started, so nothing was sent. `logTail` and `logFile` are for the person; may be empty. */
 export class StartError extends NotSentError {
+  /** The daemon's reason ("STORE_TOO_NEW"); "" when it said none. */
+  readonly reason: string;
   readonly suggestion: string;
   readonly logTail: string;
+  readonly logFile: string;
 
-  constructor(message: string, suggestion: string, logTail: string, cause?: unknown) {
-    super(message, "NOT_STARTED", cause, false);
+  constructor(why: NotStarted, log: LogEnd = { file: "", tail: "" }, cause?: unknown) {
+    super(why.message, "NOT_STARTED", cause, false);
     this.name = "StartError";
-    this.suggestion = suggestion;
-    this.logTail = logTail;
+    this.reason = why.reason;
+    this.suggestion = why.suggestion;
+    this.logTail = log.tail;
+    this.logFile = log.file;
   }
 }
 

@@ -24,7 +24,7 @@ const DRAIN_MS = 20_000;
 const LEAVE_MS = 10_000;
 
 /** Lines of the log that an error carries. */
-const TAIL_LINES = 20;
+const TAIL_LINES = 5;
 
 /** Variables a daemon started on demand is given: never the whole environment of whoever happened to start it. */
 const KEPT_VARIABLES = /^(PATH|HOME|USER|LOGNAME|SHELL|LANG|LC_.*|TZ|TMPDIR|XDG_.*|GIN_.*|SYSTEMROOT|TEMP|TMP)$/;
@@ -89,7 +89,7 @@ export async function replaceDaemon(
 
 async function launch(paths: HostPaths, options: StartOptions, lockWaitMs: number, signal: AbortSignal): Promise<void> {
   const entry = options.daemon ?? programFile("daemon.mjs");
-  if (!existsSync(entry)) throw new StartError("the daemon program is missing", "run npm run build", "");
+  if (!existsSync(entry)) throw notStarted("the daemon program is missing", "run npm run build");
   ensurePrivateDirectory(paths.host);
   const daemon: DaemonOptions = {
     mode: "on_demand",
@@ -115,7 +115,7 @@ async function launch(paths: HostPaths, options: StartOptions, lockWaitMs: numbe
     judge(line, paths);
   } catch (thrown) {
     if (thrown instanceof StartError) throw thrown;
-    throw new StartError("the daemon program could not be run", "run gin doctor", "", thrown);
+    throw notStarted("the daemon program could not be run", "run gin doctor", undefined, thrown);
   } finally {
     pipe.destroy();
     child.unref();
@@ -129,10 +129,10 @@ function daemonEnvironment(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
 }
 
 function judge(line: string | undefined, paths: HostPaths): void {
-  if (line === undefined) throw new StartError("the daemon did not get ready in time", "run gin logs", logTail(paths.log));
-  if (line === "") throw new StartError("the daemon ended before it served", "run gin doctor", logTail(paths.log));
+  if (line === undefined) throw notStarted("the daemon did not get ready in time", "run gin logs", logEnd(paths.log));
+  if (line === "") throw notStarted("the daemon ended before it served", "run gin doctor", logEnd(paths.log));
   const said = JSON.parse(line) as ReadyLine | NotReadyLine;
-  if (!said.ready) throw new StartError(said.message, said.suggestion, said.reason === "BUSY" ? "" : logTail(paths.log));
+  if (!said.ready) throw new StartError(said, said.reason === "BUSY" ? undefined : logEnd(paths.log));
 }
 
 /** Resolves once the host's socket takes a connection, or the signal is given. */
@@ -162,12 +162,17 @@ async function firstLine(stream: Readable): Promise<string> {
   return "";
 }
 
-function logTail(file: string): string {
+/** A failed start for which the daemon itself gave no reason. */
+function notStarted(message: string, suggestion: string, log?: ReturnType<typeof logEnd>, cause?: unknown): StartError {
+  return new StartError({ reason: "", message, suggestion }, log, cause);
+}
+
+function logEnd(file: string): { file: string; tail: string } | undefined {
   try {
-    return readFileSync(file, "utf8").trimEnd().split("\n").slice(-TAIL_LINES).join("\n");
+    return { file, tail: readFileSync(file, "utf8").trimEnd().split("\n").slice(-TAIL_LINES).join("\n") };
   } catch {
     // It ended before it could open its log: the message alone must do.
-    return "";
+    return undefined;
   }
 }
 

@@ -133,9 +133,11 @@ test("a daemon that cannot start says why, and the end of its log is shown", asy
   const session = openSession({ host, daemon: program });
   await expect(session.run("read_path")).rejects.toMatchObject({
     name: "StartError",
+    reason: "STORE_TOO_NEW",
     message: "too new",
     suggestion: "upgrade",
     logTail: "first\nlast",
+    logFile: join(host, "logs", "daemon.log"),
     sent: false,
   });
 });

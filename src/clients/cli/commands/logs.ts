@@ -1,23 +1,15 @@
 import * as fs from "node:fs";
 import { locateHost } from "../../../paths/index.ts";
-import { isObject, UsageError } from "../../sdk/index.ts";
+import { UsageError } from "../../sdk/index.ts";
 import { type Command, type Context, flag } from "../command.ts";
 import { located } from "../located.ts";
-import type { Style } from "../output.ts";
+import { logEntry } from "../log-entry.ts";
 import { showLine } from "../terminal.ts";
 
 /** How often a followed log is looked at. */
 const LOOK_MS = 200;
 /** Bytes read from the end of the log at most, to find its last lines. */
 const TAIL_BYTES = 4 * 1024 * 1024;
-
-const LEVELS: { readonly [level: number]: readonly [name: string, style: Style] } = {
-  20: ["debug", "dim"],
-  30: ["info", "green"],
-  40: ["warn", "yellow"],
-  50: ["error", "red"],
-  60: ["fatal", "red"],
-};
 
 /** The daemon's log, from its file: works without a daemon. */
 export const command: Command = {
@@ -84,25 +76,15 @@ function part(file: string, from: number, to: number): string {
 
 function show(context: Context, line: string): void {
   const { out } = context;
-  const entry = context.json ? undefined : parsed(line);
+  const entry = context.json ? undefined : logEntry(line);
   if (entry === undefined) {
     out.line(out.terminal ? showLine(line) : line);
     return;
   }
-  const { time, level, msg, pid: _pid, ...facts } = entry;
-  const [name, style] = LEVELS[Number(level)] ?? [String(level), "dim"];
-  const rest = Object.entries(facts).map(([key, value]) => `${key}=${typeof value === "string" ? value : JSON.stringify(value)}`);
-  out.line(
-    `${out.style("dim", showLine(String(time)))} ${out.style(style, name.padEnd(5))} ${showLine(String(msg))} ${out.style("dim", showLine(rest.join(" ")))}`.trimEnd(),
+  const rest = Object.entries(entry.facts).map(
+    ([key, value]) => `${key}=${typeof value === "string" ? value : JSON.stringify(value)}`,
   );
-}
-
-function parsed(line: string): { readonly [key: string]: unknown } | undefined {
-  try {
-    const value: unknown = JSON.parse(line);
-    return isObject(value) ? value : undefined;
-  } catch {
-    // Cut off by a crash: shown as it is.
-    return undefined;
-  }
+  out.line(
+    `${out.style("dim", showLine(entry.time))} ${out.style(entry.style, entry.level.padEnd(5))} ${showLine(entry.message)} ${out.style("dim", showLine(rest.join(" ")))}`.trimEnd(),
+  );
 }
