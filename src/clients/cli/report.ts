@@ -4,14 +4,14 @@ import {
   type ErrorDetail,
   isObject,
   type JsonObject,
-  type JsonValue,
   NotSentError,
   StartError,
   UnknownOutcomeError,
   UsageError,
 } from "../sdk/index.ts";
+import { factPairs } from "./facts.ts";
 import { logEntry } from "./log-entry.ts";
-import type { Output } from "./output.ts";
+import { brief, type Output } from "./output.ts";
 import { EXIT } from "./run.ts";
 import { showLine, showText } from "./terminal.ts";
 
@@ -23,9 +23,10 @@ export interface Reporting {
   readonly argv: readonly string[];
 }
 
-/** Longest fact and longest next call that are shown whole. */
-const FACT_CHARACTERS = 100;
+/** Longest next call that is shown whole. */
 const NEXT_CHARACTERS = 600;
+/** How much is shown of a line of the log that a crash cut off. */
+const CUT_CHARACTERS = 100;
 
 /**
  * Tells a person what went wrong and what to do, and gives the exit status. With `--json` an engine error goes to standard output as
@@ -75,7 +76,9 @@ function notStarted(thrown: StartError, err: Output): void {
   err.line(`  the end of its log, ${showLine(thrown.logFile)}:`);
   for (const line of thrown.logTail.split("\n")) {
     const entry = logEntry(line);
-    err.line(`  | ${entry === undefined ? scalar(line) : showLine(`${entry.level.padEnd(5)} ${entry.time} ${entry.message}`)}`);
+    err.line(
+      `  | ${showLine(entry === undefined ? brief(line, CUT_CHARACTERS) : `${entry.level.padEnd(5)} ${entry.time} ${entry.message}`)}`,
+    );
   }
 }
 
@@ -99,33 +102,11 @@ export function explain(detail: ErrorDetail, requestId: string | undefined, to: 
   const { err } = to;
   headline(err, detail.reason, detail.message);
   if (detail.suggestion !== "") err.line(`  ${showLine(detail.suggestion)}`);
-  for (const [name, value] of Object.entries(detail.facts))
-    for (const line of factLines(name, value)) err.line(`  ${err.style("dim", line)}`);
+  for (const [name, value] of factPairs(detail.facts)) err.line(`  ${err.style("dim", showLine(`${name}: ${value}`))}`);
   if (detail.retryAfterMs > 0) err.line(`  retry after ${detail.retryAfterMs} ms`);
   if (detail.detailId !== "") err.line(`  more: gin details ${showLine(detail.detailId)}${sessionFlags(to.argv)}`);
   if (detail.nextCall !== undefined) err.line(`  next: ${nextCommand(detail.nextCall, to.argv)}`);
   if (requestId !== undefined) err.line(err.style("dim", `  request ${showLine(requestId)}`));
-}
-
-/** Facts in a few words: whole contents and hunks are for `--json`. */
-function factLines(name: string, value: JsonValue): string[] {
-  if (!Array.isArray(value)) return isObject(value) ? [`${name}: ${objectFact(value)}`] : [`${name}: ${scalar(value)}`];
-  if (value.every((item) => !isObject(item))) return [`${name}: ${value.map(scalar).join(", ")}`];
-  const shown = value.slice(0, 10).map((item) => `${name}: ${isObject(item) ? objectFact(item) : scalar(item)}`);
-  return value.length > 10 ? [...shown, `${name}: ${value.length - 10} more (--json shows all)`] : shown;
-}
-
-function objectFact(value: JsonObject): string {
-  const bulky = /(text|hunks|content|data)$/;
-  return Object.entries(value)
-    .filter(([name, item]) => !bulky.test(name) && !isObject(item) && !Array.isArray(item) && item !== "")
-    .map(([name, item]) => `${name}=${scalar(item)}`)
-    .join(" ");
-}
-
-function scalar(value: JsonValue): string {
-  const text = showLine(typeof value === "string" ? value : JSON.stringify(value));
-  return text.length > FACT_CHARACTERS ? `${text.slice(0, FACT_CHARACTERS)}…` : text;
 }
 
 /** The next call as a command line, where it is short enough to be one. */

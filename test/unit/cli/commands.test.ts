@@ -256,8 +256,30 @@ describe("every other command sends its message", () => {
     expect(stdout).toContain("--lease-incarnation li_1 --lease-epoch 7");
   });
 
+  test("explain shows facts as aligned lines: a list of words on one, each object of a list on its own", async () => {
+    const paths = [{ path: "a\x1b", size: "1", renamed_from: "" }, { path: "b" }];
+    const facts = { code: "Aborted", retryable: true, facts: ["lease_id", "holder"], none: [], paths };
+    const answer = { id: "X", kind: "reason", summary: "X: why", facts, next: ["wait"] };
+    expect((await against({ explain: answer }, ["explain", "X"])).stdout).toBe(
+      [
+        "X (reason)",
+        "X: why",
+        "code       Aborted",
+        "retryable  true",
+        "facts      lease_id, holder",
+        "paths      path=a\\x1b size=1",
+        "paths      path=b",
+        "next  wait",
+        "",
+      ].join("\n"),
+    );
+  });
+
   test("token create prints the token alone, or writes it to a private file", async () => {
-    const answer = { token: "gin_1_secret", info: { id: "tk_1", principal: "bob", scopes: ["read"] } };
+    const answer = {
+      token: "gin_1_secret",
+      info: { id: "tk_1", principal: "bob", scopes: ["read"], workspaces: ["ws_1", "ws_2"] },
+    };
     const line = [
       "token",
       "create",
@@ -275,6 +297,7 @@ describe("every other command sends its message", () => {
     ];
     const printed = await against({ CreateToken: answer }, line);
     expect(printed.stdout).toBe("gin_1_secret\n");
+    expect(printed.stderr).toBe("token       tk_1\nprincipal   bob\nscopes      read\nworkspaces  ws_1 ws_2\npaths       all\n");
     expect(printed.sent).toEqual([
       {
         principal: "bob",

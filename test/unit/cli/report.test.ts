@@ -28,7 +28,7 @@ test("a failed start shows reason, message, suggestion, and the end of the log r
       "  use that version or newer",
       "  the end of its log, /h/logs/daemon.log:",
       "  | error 2026-11-30T10:00:00.000Z not \\x1bready",
-      `  | {"cut":"${"x".repeat(92)}…`,
+      `  | {"cut":"${"x".repeat(92)}`,
       "",
     ].join("\n"),
   });

@@ -1,5 +1,6 @@
 import type { Command } from "../command.ts";
-import { text, texts } from "../output.ts";
+import { factPairs } from "../facts.ts";
+import { object, text, texts } from "../output.ts";
 import { showLine } from "../terminal.ts";
 
 /** What an id, a request or a reason is. */
@@ -16,8 +17,7 @@ export const command: Command = {
     }
     out.line(`${out.style("bold", showLine(text(answer, "id")))} (${showLine(text(answer, "kind"))})`);
     out.line(showLine(text(answer, "summary")));
-    const facts = typeof answer.facts === "object" && answer.facts !== null && !Array.isArray(answer.facts) ? answer.facts : {};
-    out.facts(Object.entries(facts).map(([name, value]) => [name, typeof value === "string" ? value : JSON.stringify(value)]));
+    out.facts(factPairs(object(answer, "facts")));
     for (const line of texts(answer, "lineage")) out.line(`${out.style("dim", "from")}  ${showLine(line)}`);
     for (const line of texts(answer, "next")) out.line(`${out.style("cyan", "next")}  ${showLine(line)}`);
   },

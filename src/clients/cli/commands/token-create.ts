@@ -48,6 +48,8 @@ export const command: Command = {
       ["token", text(info, "id")],
       ["principal", text(info, "principal")],
       ["scopes", texts(info, "scopes").join(" ")],
+      ["workspaces", texts(info, "workspaces").join(" ") || "all"],
+      ["paths", texts(info, "paths").join(" ") || "all"],
       ["expires", text(info, "expires")],
       ["file", file ?? ""],
     ]);
