@@ -40,6 +40,9 @@ interface Entry {
 /** Reasons that concern the whole store: they stop the start instead of one workspace. */
 const WHOLE_STORE: ReadonlySet<string> = new Set(["STORE_CORRUPT", "STORE_READ_ONLY", "STORE_TOO_NEW", "DISK_FULL"]);
 
+/** What mends a workspace that was missing at the start: nothing looks at its directory again unasked. */
+const TAKE_AGAIN = "once the directory is back, gin workspace open DIR takes it again; else gin workspace remove";
+
 /** The workspaces of this host: opened, closed and removed one at a time, each with its root claimed and its engine. */
 export class Hosting {
   readonly #deps: HostingDeps;
@@ -241,7 +244,7 @@ export class Hosting {
     const changed = rootChanged(recorded);
     let claim: RootClaim | undefined;
     try {
-      if (changed !== "") throw new GinError("WORKSPACE_MISSING_ROOT", changed);
+      if (changed !== "") throw new GinError("WORKSPACE_MISSING_ROOT", changed, TAKE_AGAIN);
       claim = this.#claim(recorded);
       await this.#attach(entry, row, claim);
     } catch (thrown) {

@@ -104,6 +104,7 @@ describe("a root", () => {
     expect(await statuses(socket)).toEqual(["missing"]);
     const read = await post({ socket }, "GinService/ReadPath", { path: "a.txt" });
     expect(read.reason).toBe("WORKSPACE_MISSING_ROOT");
+    expect(JSON.stringify(read.body)).toContain("gin workspace open DIR");
     const opened = await post({ socket }, "AdminService/OpenWorkspace", { root, request_id: "o-1" });
     expect(opened.body).toMatchObject({ created: false, info: { id: workspace, status: "active" } });
     expect(
