@@ -18,7 +18,14 @@ export function leaseHeld(claim: Claim, remainingMs: number): GinError {
     remaining_ms: String(remainingMs),
     paths: claim.paths,
   };
-  return new GinError("LEASE_HELD", `${claim.id} of ${claim.holder} covers it`, undefined, { facts, retryAfterMs: remainingMs });
+  const message = `${scopeInWords(claim.paths)} under ${claim.id} of ${claim.holder}`;
+  return new GinError("LEASE_HELD", message, undefined, { facts, retryAfterMs: remainingMs });
+}
+
+/** A claim's scope as a sentence begins with it: all its paths are among the facts. */
+function scopeInWords([first, ...others]: readonly string[]): string {
+  if (first === undefined) return "the whole workspace is";
+  return others.length === 0 ? `${first} is` : `${first} and ${others.length} more are`;
 }
 
 /**

@@ -15,6 +15,19 @@ describe("judging a write", () => {
     expect((await refusal(() => leases.judge(workspace, "ann", ["a/x"], undefined, true))).reason).toBe("LEASE_REQUIRED");
   });
 
+  test("LEASE_HELD says what is covered and by whom, in one sentence whatever the scope", async () => {
+    for (const [scope, words] of [
+      [["a/x"], "a/x is"],
+      [["a", "b", "c"], "a and 2 more are"],
+      [[], "the whole workspace is"],
+    ] as const) {
+      const { leases, workspace, acquire } = await openDesk();
+      const lease = await acquire([...scope]);
+      const { message } = await refusal(() => leases.judge(workspace, "ben", ["a/x/y"], undefined, false));
+      expect(message).toBe(`${words} under ${lease.id} of ann`);
+    }
+  });
+
   test("LEASE_REQUIRED carries the acquire call as it is to be made", async () => {
     const { leases, workspace } = await openDesk();
     const refused = await refusal(() => leases.judge(workspace, "ann", ["src/a/x", "src/a/y", "docs/z"], undefined, true));
