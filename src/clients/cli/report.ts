@@ -38,6 +38,10 @@ export function report(thrown: unknown, to: Reporting): number {
     else explain(thrown.detail, thrown.requestId, to);
     return EXIT.refused;
   }
+  if (isDirectoryGone(thrown)) {
+    headline(to.err, "PATH_NOT_FOUND", "the current directory does not exist any more: go to another, or name absolute paths");
+    return EXIT.usage;
+  }
   if (thrown instanceof UsageError) return tell(to.err, thrown.message, [], EXIT.usage);
   if (thrown instanceof TokenFileError) return tell(to.err, thrown.message, [thrown.suggestion], EXIT.usage);
   if (thrown instanceof PathsError) {
@@ -80,6 +84,11 @@ function notStarted(thrown: StartError, err: Output): void {
       `  | ${showLine(entry === undefined ? brief(line, CUT_CHARACTERS) : `${entry.level.padEnd(5)} ${entry.time} ${entry.message}`)}`,
     );
   }
+}
+
+/** Whether Node could not tell the working directory, without which no relative path can be resolved. */
+function isDirectoryGone(thrown: unknown): boolean {
+  return thrown instanceof Error && "syscall" in thrown && thrown.syscall === "uv_cwd";
 }
 
 function headline(err: Output, reason: string, message: string): void {

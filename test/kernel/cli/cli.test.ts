@@ -234,17 +234,27 @@ describe("gin serve without a directory", () => {
     await daemon.stop();
   });
 
-  test("refuses a current directory that holds the host, with its reason, and one that is gone", async () => {
-    const { root, host } = tempHost();
+  test("refuses a current directory that holds the host, with its reason", async () => {
+    const { host } = tempHost();
     const holding = await runGin(["serve", "--listen", "none", "--log-level", "error"], { host, cwd: dirname(host) });
     expect([holding.code, holding.stdout]).toEqual([1, ""]);
     expect(holding.stderr).toContain("gin: ROOT_OVERLAPS: the root holds gin's own state, or lies in it\n");
-    const line = `rmdir '${root}' && exec '${process.execPath}' '${ginBin}' serve --listen none`;
-    const gone = await runCommand("sh", ["-c", line], { cwd: root, env: { GIN_HOST: host } });
-    expect([gone.code, gone.stdout]).toEqual([2, ""]);
-    expect(gone.stderr).toContain("the current directory does not exist any more");
   });
 });
+
+test.each(["serve --listen none", "workspace open .", "backup copy", "token create b --scope read --out t"])(
+  "gin %s in a working directory that is gone is refused on one line, with status 2",
+  async (words) => {
+    const { root, host } = tempHost();
+    const line = `rmdir '${root}' && exec '${process.execPath}' '${ginBin}' ${words}`;
+    const gone = await runCommand("sh", ["-c", line], { cwd: root, env: { GIN_HOST: host, GIN_ROOT: undefined } });
+    expect([gone.code, gone.stdout, gone.stderr]).toEqual([
+      2,
+      "",
+      "gin: PATH_NOT_FOUND: the current directory does not exist any more: go to another, or name absolute paths\n",
+    ]);
+  },
+);
 
 describe("daemons that come and go", () => {
   test("a command starts the daemon when there is none; --no-spawn does not; start, status and stop say so", async () => {

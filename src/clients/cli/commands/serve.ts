@@ -9,7 +9,7 @@ import {
   parseSetting,
   readMetadata,
 } from "../../../paths/index.ts";
-import { programFile, UsageError } from "../../sdk/index.ts";
+import { programFile } from "../../sdk/index.ts";
 import { type Command, type Context, flag, flags } from "../command.ts";
 import { quote } from "../report.ts";
 import { showLine } from "../terminal.ts";
@@ -83,18 +83,12 @@ export const command: Command = {
   },
 };
 
-/** What is to be served, absolute: what was named, else GIN_ROOT, else the directory one stands in. Throws UsageError when that is gone. */
+/** What is to be served, absolute: what was named, else GIN_ROOT, else the directory one stands in. */
 function rootsOf(context: Context): string[] {
   const named = [...context.positionals, ...flags(context, "root")];
   const variable = context.env.GIN_ROOT ?? "";
-  try {
-    if (named.length > 0) return named.map((root) => resolve(root));
-    return [resolve(variable === "" ? "." : variable)];
-  } catch (thrown) {
-    if (thrown instanceof Error && "code" in thrown && thrown.code === "ENOENT")
-      throw new UsageError("the current directory does not exist any more: go to another, or name an absolute one");
-    throw thrown;
-  }
+  if (named.length > 0) return named.map((root) => resolve(root));
+  return [resolve(variable === "" ? "." : variable)];
 }
 
 function settings(context: Context): DaemonOptions["settings"] {

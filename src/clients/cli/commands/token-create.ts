@@ -1,3 +1,4 @@
+import { resolve } from "node:path";
 import { writeTokenFile } from "../../../paths/index.ts";
 import { milliseconds, UsageError } from "../../sdk/index.ts";
 import { type Command, flag, flags, given } from "../command.ts";
@@ -27,6 +28,9 @@ export const command: Command = {
     const scopes = flags(context, "scope").flatMap((scope) => scope.split(","));
     if (scopes.length === 0) throw new UsageError("--scope SCOPE is needed, at least once");
     const expires = flag(context, "expires");
+    const out = flag(context, "out");
+    // Before anything is asked: a token that was made and cannot be put down is lost.
+    const file = out === undefined ? undefined : resolve(out);
     const answer = await context.session().admin("CreateToken", {
       principal: context.positionals[0] ?? "",
       scopes,
@@ -35,16 +39,14 @@ export const command: Command = {
       ...given("expires_in_ms", expires === undefined ? undefined : milliseconds(expires, "--expires")),
       ...given("request_id", flag(context, "request-id")),
     });
-    const file = flag(context, "out");
     const token = text(answer, "token");
     if (file !== undefined && token !== "") writeTokenFile(file, token);
-    const { out, err } = context;
     if (context.json) {
-      out.json(file === undefined ? answer : { ...answer, token: "" });
+      context.out.json(file === undefined ? answer : { ...answer, token: "" });
       return;
     }
     const info = object(answer, "info");
-    err.facts([
+    context.err.facts([
       ["token", text(info, "id")],
       ["principal", text(info, "principal")],
       ["scopes", texts(info, "scopes").join(" ")],
@@ -53,7 +55,7 @@ export const command: Command = {
       ["expires", text(info, "expires")],
       ["file", file ?? ""],
     ]);
-    if (token === "") err.line("it was made before and is not shown again");
-    else if (file === undefined) out.line(token);
+    if (token === "") context.err.line("it was made before and is not shown again");
+    else if (file === undefined) context.out.line(token);
   },
 };
