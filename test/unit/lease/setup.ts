@@ -68,10 +68,15 @@ export async function openDesk(real = false): Promise<Desk> {
 /** A lease's fence. */
 export const fenceOf = ({ leaseIncarnation, leaseEpoch }: Lease): Fence => ({ leaseIncarnation, leaseEpoch });
 
-/** What a call throws or rejects with, in short: reason and facts. */
+/** What a call throws or rejects with, in short: reason, message and facts. */
 export async function refusal(
   call: () => unknown,
-): Promise<{ readonly reason: string; readonly facts: Readonly<Record<string, unknown>>; readonly nextCall: unknown }> {
+): Promise<{
+  readonly reason: string;
+  readonly message: string;
+  readonly facts: Readonly<Record<string, unknown>>;
+  readonly nextCall: unknown;
+}> {
   try {
     await call();
   } catch (thrown) {
