@@ -25,6 +25,7 @@ export async function respond(
     let next = chunks === undefined ? undefined : await chunks.next();
     if (peer.gone()) return;
     const header = headerObject(answer.header);
+    keepForBody(request, response);
     response.writeHead(answer.status, header);
     while (next !== undefined && next.done !== true) {
       if (peer.gone()) return;
@@ -108,6 +109,17 @@ async function within(peer: Peer, event: "drain" | "finish", request: NodeServer
   const cancel = options.clock.after(options.stallMs, () => destroyCarrier(request));
   await peer.until(event);
   cancel();
+}
+
+/**
+ * A caller that asked for the connection to be closed would find it closed, with the answer lost, while it still sends: Node closes it
+ * as soon as the answer is out. Kept until the body is in, and ended then.
+ */
+function keepForBody(request: NodeServerRequest, response: NodeServerResponse): void {
+  if (request.complete || "stream" in response || response.shouldKeepAlive) return;
+  response.shouldKeepAlive = true;
+  const end = () => request.socket.end();
+  request.once("end", () => (response.writableFinished ? end() : response.once("finish", end)));
 }
 
 /**
