@@ -12,7 +12,7 @@ export default defineConfig({
   test: {
     // Real processes, sockets and databases: forks keep a crash or a leaked handle inside one file.
     pool: "forks",
-    maxWorkers: 2,
+    maxWorkers: 4,
     passWithNoTests: true,
     // Hooks start daemons, and the machine may be busy.
     hookTimeout: 30_000 * scale,

@@ -6,7 +6,7 @@ import type { EditInput } from "../../../src/daemon/workspace/index.ts";
 import { atTeardown } from "../../helpers/teardown.ts";
 import { tempDir } from "../../helpers/temp.ts";
 import { hashOf } from "./model.ts";
-import { openSite, type Site, saveInput } from "./site.ts";
+import { copyImage, openSite, type Site, saveInput } from "./site.ts";
 
 const text = (value: string): Buffer => Buffer.from(value);
 
@@ -31,6 +31,20 @@ function aged(site: Site, path: string): EditInput {
   return { path, expect: hashOf(text(`old ${path}`)), content: text(`ours ${path}`) };
 }
 
+/** A site whose directory is copied as a process killed at the point would leave it; an outside edit of `a` comes between a save's decision and its place. */
+async function siteCopied(directory: string, point: FailPoint, to: string): Promise<Site> {
+  let armed = true;
+  const hit = (at: FailPoint): void => {
+    if (at === "save.committed") writeFileSync(join(directory, "ws", "a"), "theirs a");
+    if (at !== point || !armed) return;
+    armed = false;
+    copyImage(directory, to);
+  };
+  const site = await openSite(directory, { failPoints: { hit } });
+  atTeardown(() => site.close());
+  return site;
+}
+
 const onDisk = (site: Site, path: string): string => readFileSync(join(site.directory, "ws", path), "utf8");
 const kept = (site: Site, value: string): boolean => site.store.read.hasObject(hashOf(text(value)));
 
@@ -51,4 +65,19 @@ describe("outside edits that a batch of saves displaced", () => {
     for (const path of ["b", "c"])
       expect(site.store.trees.get(site.workspace.tree(), path)?.sha256).toBe(hashOf(text(`ours ${path}`)));
   });
+});
+
+describe("an outside edit whose place a save took in the moment the daemon was killed", () => {
+  it.each(["recover.begin", "recover.swept", "recover.applied"] as const)(
+    "is kept although the recovery is killed as well, at %s",
+    async (point) => {
+      const [first, second, third] = [tempDir("alive"), tempDir("killed"), tempDir("killed-again")];
+      const site = await siteCopied(first, "apply.displaced", second);
+      await site.workspace.save(saveInput(site, "r1", [aged(site, "a")]));
+      await siteCopied(second, point, third);
+      const last = await openSite(third);
+      atTeardown(() => last.close());
+      expect([kept(last, "theirs a"), onDisk(last, "a")]).toEqual([true, "ours a"]);
+    },
+  );
 });
