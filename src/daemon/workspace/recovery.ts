@@ -48,7 +48,8 @@ export async function recover(deps: WorkspaceDeps): Promise<Recovered> {
   failPoints.hit("recover.begin");
   const saves = store.read.openSaves(row.rowid);
   const rebooted = saves.some((save) => save.boot !== boot && save.boot !== "");
-  const strays = inspectTemps(deps, saves);
+  // Recorded before the temps go, which hold the only copy: this recovery may be killed as well.
+  const head = await record(deps, { generation: row.generation, head: row.head, tree: row.tree }, [], inspectTemps(deps, saves));
   root.sweep();
   failPoints.hit("recover.swept");
   // Applied in this boot means the page cache has it: whatever differs now was changed later, by somebody else.
@@ -76,10 +77,9 @@ export async function recover(deps: WorkspaceDeps): Promise<Recovered> {
   // A step without its content staged must not run: taking the old file away is all it could do.
   const ready = steps.map((one) => one.step).filter((step) => step.after === null || step.staged !== undefined);
   const applied = await applySteps(root, ready, deps.clock, failPoints, deps.clock.wallMs());
-  for (const { temp } of applied.lingering) root.discard(temp);
   failPoints.hit("recover.applied");
-  const line = await record(deps, outside, [...applied.rescued, ...strays.rescued]);
-  for (const temp of strays.temps) root.discard(temp);
+  const line = await record(deps, head, outside, applied.rescued);
+  for (const { temp } of applied.lingering) root.discard(temp);
   failPoints.hit("recover.external");
   const leftover = leftovers(steps, applied);
   const kept = new Set(leftover.map((one) => one.save));
@@ -167,8 +167,8 @@ function content(deps: WorkspaceDeps, path: string, sha256: Hash): Uint8Array {
  * Looks into gin's temps beside the paths of open saves. A save killed between exchange and inspection leaves there what it
  * displaced: content the store does not know is somebody's edit, and is recorded before the temp goes.
  */
-function inspectTemps(deps: WorkspaceDeps, saves: readonly OpenSave[]): { rescued: Rescued[]; temps: string[] } {
-  const found: { rescued: Rescued[]; temps: string[] } = { rescued: [], temps: [] };
+function inspectTemps(deps: WorkspaceDeps, saves: readonly OpenSave[]): Rescued[] {
+  const found: Rescued[] = [];
   const byDirectory = new Map<string, JournalStep[]>();
   for (const save of saves) {
     for (const step of save.steps) {
@@ -181,8 +181,7 @@ function inspectTemps(deps: WorkspaceDeps, saves: readonly OpenSave[]): { rescue
       const stray = readStray(deps, temp);
       if (stray === undefined || deps.store.read.hasObject(stray.content.sha256)) continue;
       const step = steps.findLast((one) => one.before !== null) ?? (steps[0] as JournalStep);
-      found.rescued.push({ path: step.path, ...stray });
-      found.temps.push(temp);
+      found.push({ path: step.path, ...stray });
     }
   }
   return found;
@@ -201,9 +200,9 @@ function readStray(deps: WorkspaceDeps, temp: string): Pick<Rescued, "content" |
 }
 
 /** Records outside edits (which stay on disk) and displaced ones (which do not), in that order. */
-async function record(deps: WorkspaceDeps, outside: readonly Observed[], rescued: readonly Rescued[]): Promise<Line> {
+async function record(deps: WorkspaceDeps, from: Line, outside: readonly Observed[], rescued: readonly Rescued[]): Promise<Line> {
   const { row, store, clock, random, boot } = deps;
-  let line: Line = { generation: row.generation, head: row.head, tree: row.tree };
+  let line = from;
   const view = (): PlanView => ({
     workspace: row.rowid,
     epoch: row.epoch,
