@@ -73,6 +73,8 @@ export interface JournalStep {
   readonly after: PathState;
   /** Permission bits the file must have when it is (re)written, e.g. 0o644. */
   readonly mode: number;
+  /** Canonical path of the temp its content was staged under: after an exchange it holds what stood at the path. */
+  readonly temp?: string;
 }
 
 /** A request's outcome, written in the transaction of its effect. */

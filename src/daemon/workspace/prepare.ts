@@ -141,7 +141,13 @@ async function stageAndPlan(
     view.failPoints.hit("save.staged");
     const outcome = outcomeOf(view, planned.line, planned.line.head, slots, decided, input);
     const request = input.remember?.(outcome);
-    return { paths: slots.keys(), commit: withRequest(view, line, planned, request), planned, staging, outcome };
+    return {
+      paths: slots.keys(),
+      commit: withRequest(view, line, withTemps(planned.commit, staging), request),
+      planned,
+      staging,
+      outcome,
+    };
   } catch (thrown) {
     staging?.abort();
     giveUp(view, planned.fresh);
@@ -149,11 +155,26 @@ async function stageAndPlan(
   }
 }
 
-function withRequest(view: PrepareView, line: Line, planned: Planned, request: RequestRow | undefined): SaveCommit | undefined {
-  if (request === undefined) return planned.commit;
+/** Journals where each content was staged, so that recovery can tell what a killed save displaced from what one only staged. */
+function withTemps(commit: SaveCommit | undefined, staging: Staging | undefined): SaveCommit | undefined {
+  if (commit === undefined || staging === undefined) return commit;
+  const journal = commit.journal.map((step) => {
+    const temp = staging.at(step.path)?.temp;
+    return temp === undefined ? step : { ...step, temp };
+  });
+  return { ...commit, journal };
+}
+
+function withRequest(
+  view: PrepareView,
+  line: Line,
+  commit: SaveCommit | undefined,
+  request: RequestRow | undefined,
+): SaveCommit | undefined {
+  if (request === undefined) return commit;
   const { workspace, epoch } = view;
   const empty = { workspace, generation: line.generation, epoch, checkpoints: [], objects: [], nodes: [], journal: [] };
-  return { ...(planned.commit ?? empty), request };
+  return { ...(commit ?? empty), request };
 }
 
 function outcomeOf(

@@ -4,7 +4,7 @@ import { type Applied, ancestors, applySteps, type Rescued, type Step } from "./
 import { fileContent, linkContent, sameState } from "./content.ts";
 import type { WorkspaceDeps } from "./deps.ts";
 import { syncPaths } from "./durable.ts";
-import type { ConfinedRoot } from "./files/index.ts";
+import { type ConfinedRoot, holdsTakenAway } from "./files/index.ts";
 import { CHANGE_BYTES } from "./limits.ts";
 import { type Observed, observe } from "./observe.ts";
 import { type Line, type PlanView, planCommit, planRescue } from "./plan.ts";
@@ -165,22 +165,28 @@ function content(deps: WorkspaceDeps, path: string, sha256: Hash): Uint8Array {
 
 /**
  * Looks into gin's temps beside the paths of open saves. A save killed between exchange and inspection leaves there what it
- * displaced: content the store does not know is somebody's edit, and is recorded before the temp goes.
+ * displaced: content the store does not know is somebody's edit, and is recorded before the temp goes. A temp that was only
+ * staged, by a save that was never committed, is nobody's and goes unread.
  */
 function inspectTemps(deps: WorkspaceDeps, saves: readonly OpenSave[]): Rescued[] {
   const found: Rescued[] = [];
+  const byTemp = new Map<string, JournalStep>();
   const byDirectory = new Map<string, JournalStep[]>();
   for (const save of saves) {
     for (const step of save.steps) {
+      if (step.temp !== undefined) byTemp.set(step.temp, step);
       const directory = ancestors(step.path).at(-1) ?? "";
       byDirectory.set(directory, [...(byDirectory.get(directory) ?? []), step]);
     }
   }
   for (const [directory, steps] of byDirectory) {
     for (const temp of deps.root.temps(directory)) {
+      // What was taken away lies under a name of its own, beside the path it came from: one of those a save removes here.
+      const taken = holdsTakenAway(temp) ? (steps.findLast((one) => one.after === null) ?? steps.at(-1)) : undefined;
+      const step = byTemp.get(temp) ?? taken;
+      if (step === undefined) continue;
       const stray = readStray(deps, temp);
       if (stray === undefined || deps.store.read.hasObject(stray.content.sha256)) continue;
-      const step = steps.findLast((one) => one.before !== null) ?? (steps[0] as JournalStep);
       found.push({ path: step.path, ...stray });
     }
   }

@@ -231,6 +231,70 @@ describe("a file system that refuses", () => {
   });
 });
 
+describe("temps a killed daemon left", () => {
+  /** A site with a save in the journal, killed at the point. */
+  async function imageAt(point: FailPoint, edits: EditInput[]): Promise<string> {
+    const directory = tempDir("temps");
+    let image: string | undefined;
+    let armed = false;
+    const site = await openSite(join(directory, "site"), {
+      failPoints: {
+        hit(at) {
+          if (!armed || at !== point || image !== undefined) return;
+          image = join(directory, "image");
+          copyImage(join(directory, "site"), image);
+        },
+      },
+    });
+    await save(site, "first", [{ path: "other", expect: "absent", content: text("in the journal") }]);
+    armed = true;
+    await save(site, "second", edits);
+    await site.close();
+    if (image === undefined) throw new Error(`${point} was never passed`);
+    return image;
+  }
+
+  it("are not taken for somebody's edit when a save had only staged them", async () => {
+    const image = await imageAt("save.staged", [{ path: "never", expect: "absent", content: text("never committed") }]);
+    const again = await openSite(image);
+    atTeardown(() => again.close());
+    expect(again.store.read.checkpoints({ workspace: again.workspace.rowid, limit: 10 }).map((one) => one.cause)).toEqual([
+      "save",
+    ]);
+    expect([kept(again, "never committed"), temps(again), existsSync(join(image, "ws", "never"))]).toEqual([false, [], false]);
+  });
+
+  it.each([
+    ["exchanged out", (was: string): EditInput => ({ path: "a", expect: was, content: text("ours") })],
+    ["taken away", (was: string): EditInput => ({ path: "a", expect: was, delete: true })],
+  ])("are recorded under their path when they hold what was %s", async (_how, edit) => {
+    const directory = tempDir("displaced");
+    const image = join(directory, "image");
+    let committed = false;
+    const site = await openSite(join(directory, "site"), {
+      failPoints: {
+        hit(point) {
+          if (point === "save.committed") {
+            committed = true;
+            writeFileSync(join(directory, "site", "ws", "a"), "theirs");
+          }
+          if (point === "apply.displaced" && committed && !existsSync(image)) copyImage(join(directory, "site"), image);
+        },
+      },
+    });
+    const was = aged(site, "a", "old");
+    await save(site, "r1", [edit(was)]);
+    await site.close();
+    const again = await openSite(image);
+    atTeardown(() => again.close());
+    expect([kept(again, "theirs"), temps(again)]).toEqual([true, []]);
+    const log = again.store.read.checkpoints({ workspace: again.workspace.rowid, cause: "external", limit: 10 });
+    expect(
+      log.map((one) => again.store.read.touched(one.id, 0, 9).paths.map((change) => [change.path, change.after?.sha256])),
+    ).toEqual([[["a", hashOf(text("theirs"))]]]);
+  });
+});
+
 describe("a sync that fails", () => {
   it("stops the workspace, and makes recovery write the file anew: a second sync would prove nothing", async () => {
     const directory = tempDir("sync");

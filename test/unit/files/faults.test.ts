@@ -207,8 +207,10 @@ describe("the cost of a call", () => {
     expect(() => again.stage("f", Buffer.from("second"), 0o644)).toThrow(GinError);
     expect(again.readTemp(first.temp, 10).bytes.toString()).toBe("first");
     fs.writeFileSync(join(on.dir, "f"), "x");
+    const away = again.takeAway("f");
+    fs.writeFileSync(join(on.dir, "f"), "y");
     expect(() => again.takeAway("f")).toThrow(GinError);
-    expect(again.readTemp(first.temp, 10).bytes.toString()).toBe("first");
+    expect([first.temp, away?.temp ?? ""].map((temp) => again.readTemp(temp, 10).bytes.toString())).toEqual(["first", "x"]);
     again.close();
   });
 });

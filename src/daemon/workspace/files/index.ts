@@ -3,6 +3,7 @@
 export { openRoot, type RootDeps } from "./root.ts";
 export { isSensitive, TEMP_PREFIX } from "./sensitive.ts";
 export { checkPath } from "./syntax.ts";
+export { holdsTakenAway } from "./temps.ts";
 export type {
   ConfinedRoot,
   DiskEntry,

@@ -4,7 +4,7 @@ import type { Ground } from "./ground.ts";
 import { type Held, toFileStat } from "./handles.ts";
 import { putNew } from "./put-new.ts";
 import { invalid, notAFile } from "./refuse.ts";
-import { inTempParent, isTemp, tempName } from "./temps.ts";
+import { awayName, inTempParent, isTemp } from "./temps.ts";
 import { lstatIfThere } from "./twins.ts";
 import type { Displaced, FileStat, Staged } from "./types.ts";
 import { inParent, split } from "./walk.ts";
@@ -160,7 +160,7 @@ function beside(path: string, temp: string): string {
 /** A name nothing has: plain rename(2) would replace it. */
 function freshName(ground: Ground, directory: Held): string {
   for (let attempt = 0; attempt < 16; attempt++) {
-    const name = tempName(ground.random);
+    const name = awayName(ground.random);
     if (lstatIfThere(ground.fs, ground.handles.at(directory, name)) === undefined) return name;
   }
   throw new GinError("INTERNAL", "no fresh temp name could be found");

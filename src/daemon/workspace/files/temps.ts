@@ -9,7 +9,7 @@ import type { Staged } from "./types.ts";
 import { inDirectory, inParent, split } from "./walk.ts";
 
 /** What gin itself makes: anything else that begins so belongs to somebody, and is only hidden. */
-const TEMP_NAME = /^\.gin-tmp-[0-9a-f]{32}(?:-a\u00e9|-ae\u0301)?$/u;
+const TEMP_NAME = /^\.gin-tmp-[0-9a-f]{32}(?:-a\u00e9|-ae\u0301|-away)?$/u;
 
 /** Bytes handed to one write(2). */
 const WRITE_BYTES = 1 << 20;
@@ -22,6 +22,19 @@ export function isTemp(name: string): boolean {
 /** A fresh name: 128 random bits, so nobody can have planted anything there. */
 export function tempName(random: Random): string {
   return TEMP_PREFIX + Buffer.from(random.bytes(16)).toString("hex");
+}
+
+/** Ending of the names that hold what was taken away from its place: after a crash they are somebody's content, not gin's own. */
+const AWAY = "-away";
+
+/** A fresh name for what is taken away. */
+export function awayName(random: Random): string {
+  return tempName(random) + AWAY;
+}
+
+/** Whether a temp's path is one of those. */
+export function holdsTakenAway(temp: string): boolean {
+  return temp.endsWith(AWAY);
 }
 
 /** Tries fresh names until `make` does not meet an existing one. Only a repeating Random gets past the first. */
