@@ -69,9 +69,7 @@ export async function openDesk(real = false): Promise<Desk> {
 export const fenceOf = ({ leaseIncarnation, leaseEpoch }: Lease): Fence => ({ leaseIncarnation, leaseEpoch });
 
 /** What a call throws or rejects with, in short: reason, message and facts. */
-export async function refusal(
-  call: () => unknown,
-): Promise<{
+export async function refusal(call: () => unknown): Promise<{
   readonly reason: string;
   readonly message: string;
   readonly facts: Readonly<Record<string, unknown>>;
