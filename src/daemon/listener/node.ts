@@ -12,3 +12,8 @@ export function destroyCarrier(request: NodeServerRequest): void {
   if ("stream" in request) request.stream.destroy();
   else request.socket.destroy();
 }
+
+/** Whether nobody takes the answer any more. HTTP/2's response has no `destroyed` of its own, and its "close" may be over. */
+export function isGone(response: NodeServerResponse): boolean {
+  return "stream" in response ? (response.stream?.destroyed ?? true) : response.destroyed;
+}

@@ -1,6 +1,6 @@
 import type { UniversalServerResponse } from "@connectrpc/connect/protocol";
 import type { Clock } from "../base/index.ts";
-import { destroyCarrier, type NodeServerRequest, type NodeServerResponse } from "./node.ts";
+import { destroyCarrier, isGone, type NodeServerRequest, type NodeServerResponse } from "./node.ts";
 
 /** How long a peer may leave what it was sent untaken, or go on sending what nobody reads. */
 export interface RespondOptions {
@@ -18,7 +18,7 @@ export async function respond(
   response: NodeServerResponse,
   options: RespondOptions,
 ): Promise<void> {
-  const peer = watchPeer(response, response.destroyed || response.writableEnded);
+  const peer = watchPeer(response, isGone(response) || response.writableEnded);
   const chunks = answer.body?.[Symbol.asyncIterator]();
   try {
     // Headers go out with the first chunk, since handlers may set some until then.
@@ -53,11 +53,11 @@ export async function sendWhole(
   response: NodeServerResponse,
   options: RespondOptions,
 ): Promise<void> {
-  if (response.destroyed || response.writableEnded) return;
+  if (isGone(response) || response.writableEnded) return;
   response.writeHead(200, head);
   response.end(body);
   if (response.writableFinished) return;
-  const peer = watchPeer(response, response.destroyed);
+  const peer = watchPeer(response, isGone(response));
   await within(peer, "finish", request, options);
   peer.stop();
 }

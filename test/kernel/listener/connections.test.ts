@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import { readdirSync } from "node:fs";
 import { connect as connectH2, constants } from "node:http2";
 import { createConnection, type Socket } from "node:net";
@@ -287,6 +288,21 @@ describe("garbage", () => {
     expect((await exchange({ port }, post(READ, "{}", auth))).status).toBe(200);
     await until(() => harness.listener.stats().connections === 0 && harness.listener.stats().running === 0);
     await until(() => openDescriptors() <= before);
+  });
+
+  test("an HTTP/2 stream reset before its answer leaves no request running", async () => {
+    const { harness, port, auth } = await tcp();
+    const session = connectH2(`http://127.0.0.1:${port}`);
+    const headers = { ":method": "POST", ":path": READ, "content-type": "application/json", authorization: auth.authorization };
+    for (let count = 0; count < scaled(60); count++) {
+      const stream = session.request(headers);
+      stream.on("error", () => {});
+      stream.end("{}");
+      stream.close(constants.NGHTTP2_CANCEL);
+      await once(stream, "close");
+    }
+    await until(() => harness.listener.stats().running === 0);
+    session.destroy();
   });
 
   test("HTTP/2 CONNECT is refused in words", async () => {
