@@ -190,7 +190,7 @@ describe("grpc-js", () => {
 });
 
 test("python3-grpcio, where there is one, reads", async (ctx) => {
-  const probe = await runCommand("python3", ["-c", "import grpc"]);
+  const probe = await runCommand("/usr/bin/python3", ["-c", "import grpc"]);
   if (probe.code !== 0) ctx.skip("python3-grpcio is not installed");
   const script = `
 import grpc, sys
@@ -198,7 +198,7 @@ channel = grpc.insecure_channel(sys.argv[1], options=[("grpc.default_authority",
 call = channel.unary_unary("/gin.v1.GinService/ReadPath")
 print(call(b"\\x22\\x01a", timeout=20).hex())
 `;
-  const read = await runCommand("python3", ["-c", script, `unix:${socket}`]);
+  const read = await runCommand("/usr/bin/python3", ["-c", script, `unix:${socket}`]);
   expect(read.stderr).toBe("");
   expect(Buffer.from(read.stdout.trim(), "hex").toString("latin1")).toContain("owner");
 });
