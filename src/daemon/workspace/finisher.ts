@@ -175,10 +175,14 @@ export class Finisher {
   }
 
   /** Everything looked at, marked and synced. */
-  async close(line: Line): Promise<void> {
+  async close(from: Line): Promise<void> {
     this.#lingerTimer?.();
-    if (this.#lingering.length > 0) {
-      await this.repair(line).catch((thrown: unknown) => this.#host.stop("displaced files could not be settled", thrown));
+    try {
+      let line = from;
+      // A repair that puts a waiting path in place may displace something once more.
+      for (let round = 0; this.#lingering.length > 0 && round < 3; round++) line = await this.repair(line);
+    } catch (thrown) {
+      this.#host.stop("displaced files could not be settled", thrown);
     }
     await this.marks.flush();
     await this.#durable.flush();
