@@ -15,7 +15,7 @@ import { Unapplied } from "./unapplied.ts";
 /** Times a save is judged anew after its batch failed before the caller is told. */
 const ATTEMPTS = 5;
 /** How long a displaced file somebody may still write to is kept aside, in milliseconds. */
-const LINGER_MS = 1_000;
+const LINGER_MS = 3_000;
 /** Paths whose last inode is remembered. */
 const OWN_INODES = 10_000;
 

@@ -104,8 +104,8 @@ describe.each(["auto", "off"] as const)(
       await save(site, "r1", [{ path: "a", expect: was, content: text("ours") }]);
       writeSync(open, "heirs, late", 1);
       closeSync(open);
-      await vi.waitFor(() => expect(kept(site, "their".concat("s, late"))).toBe(true), 5_000);
-      await vi.waitFor(() => expect(temps(site)).toEqual([]), 5_000);
+      await vi.waitFor(() => expect(kept(site, "their".concat("s, late"))).toBe(true), 15_000);
+      await vi.waitFor(() => expect(temps(site)).toEqual([]), 15_000);
       expect(readFileSync(join(site.directory, "ws", "a"), "utf8")).toBe("ours");
     });
 
