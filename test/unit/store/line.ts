@@ -46,7 +46,7 @@ export class Line {
         name: `name of ${id}`,
         repository: "rp_1",
         repositoryName: "repo",
-        root: `/root/${id}`,
+        root: `/srv/${id}`,
         device: "8",
         inode: "9",
         incarnation: "in_1",
