@@ -19,6 +19,9 @@ import { keepByteOrderMarks } from "./text-encoding.ts";
 
 type Methods = { readonly [name: string]: DescMethodUnary };
 
+/** RPCs of one answer; Watch, a stream, goes through `transport`. */
+const { watch: _stream, ...UNARY } = GinService.method;
+
 /**
  * One method an RPC, by its name in lower camel case: takes the request (a message or its initialiser), gives the response message.
  * Throws EngineError, NotSentError or UnknownOutcomeError. A mutation without a request id gets one before the first attempt.
@@ -29,8 +32,8 @@ export type Unary<M> = {
     : never;
 };
 
-/** Every RPC of GinService on protobuf messages, and those of AdminService under `admin`. */
-export interface GinClient extends Unary<(typeof GinService)["method"]> {
+/** Every RPC of one answer of GinService on protobuf messages, and those of AdminService under `admin`. */
+export interface GinClient extends Unary<typeof UNARY> {
   readonly admin: Unary<(typeof AdminService)["method"]>;
   /** A Connect transport to the same daemon with the same headers, for streams; loads connect-node at its first use. */
   transport(): Promise<Transport>;
@@ -43,7 +46,7 @@ export function createClient(options: ClientOptions): GinClient {
   keepByteOrderMarks();
   const channel = new Channel(options.target, options, options.timeoutMs ?? DEFAULT_TIMEOUT_MS, options.oneShot);
   return {
-    ...unaries<(typeof GinService)["method"]>(channel, GinService.method),
+    ...unaries<typeof UNARY>(channel, UNARY),
     admin: unaries<(typeof AdminService)["method"]>(channel, AdminService.method),
     transport: () => openTransport(options),
     close: () => channel.close(),
@@ -86,7 +89,7 @@ function factsOf(method: DescMethodUnary, message: { [field: string]: unknown },
 }
 
 function identified(table: typeof OPERATIONS, name: string, message: { [field: string]: unknown }): CallFacts {
-  const info = operationInfo(table, name, message.dryRun === true);
+  const info = operationInfo(table, name, message.dryRun === true || message.preview === true);
   if (info.mutation && message.requestId === "") message.requestId = mintRequestId();
   const requestId = message.requestId;
   return { ...info, requestId: typeof requestId === "string" && requestId !== "" ? requestId : undefined };

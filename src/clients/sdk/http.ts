@@ -89,7 +89,11 @@ export interface Prepared extends CallFacts {
 export function prepare(request: JsonObject): Prepared {
   const [field, message] = onlyOperation(request);
   const operation = field.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
-  const info = operationInfo(OPERATIONS, operation, message.dry_run === true || message.dryRun === true);
+  const info = operationInfo(
+    OPERATIONS,
+    operation,
+    message.dry_run === true || message.dryRun === true || message.preview === true,
+  );
   const sent = withRequestId(message, info);
   return { ...info, operation, request: { [field]: sent.message }, requestId: sent.requestId };
 }

@@ -25,6 +25,12 @@ export const OPERATIONS: { readonly [field: string]: OperationInfo } = {
   list_checkpoints: READ,
   explain: READ,
   details: READ,
+  diff: READ,
+  origin: READ,
+  write_annotation: RECORDED,
+  list_annotations: READ,
+  undo: RECORDED,
+  redo: RECORDED,
 };
 
 /** Operations of AdminService by RPC name. A test compares the names with the contract. */
@@ -33,10 +39,12 @@ export const ADMIN_OPERATIONS: { readonly [method: string]: OperationInfo } = {
   ListWorkspaces: READ,
   CloseWorkspace: RECORDED,
   RemoveWorkspace: RECORDED,
+  Relink: RECORDED,
   CreateToken: RECORDED,
   ListTokens: READ,
   RevokeToken: RECORDED,
   Status: READ,
+  CollectGarbage: RECORDED,
   Backup: RECORDED,
   Shutdown: RECORDED,
 };

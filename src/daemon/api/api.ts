@@ -9,17 +9,23 @@ import { GinError, toGinError } from "../base/index.ts";
 import { Cursors } from "./cursors.ts";
 import { Dispatcher, type Origin } from "./dispatch.ts";
 import { exceedsTrailer, toConnectError, toErrorDetail } from "./errors.ts";
+import { annotationsHandlers } from "./handlers/annotations.ts";
 import { capabilitiesHandlers } from "./handlers/capabilities.ts";
 import { checkpointHandlers } from "./handlers/checkpoints.ts";
 import { contextHandlers } from "./handlers/context.ts";
 import { detailsHandlers, listBody } from "./handlers/details.ts";
+import { diffHandlers } from "./handlers/diff.ts";
 import { explainHandlers } from "./handlers/explain.ts";
+import { garbageHandlers } from "./handlers/garbage.ts";
 import { hostHandlers } from "./handlers/host.ts";
 import { leaseHandlers, refreshLease } from "./handlers/lease.ts";
+import { originHandlers } from "./handlers/origin.ts";
 import { inResponse, outcomeHandlers } from "./handlers/outcome.ts";
 import { readHandlers } from "./handlers/read.ts";
+import { relinkHandlers } from "./handlers/relink.ts";
 import { saveHandlers } from "./handlers/save.ts";
 import { tokenHandlers } from "./handlers/tokens.ts";
+import { undoHandlers } from "./handlers/undo.ts";
 import { refreshOpened, workspaceHandlers } from "./handlers/workspaces.ts";
 import type { Ground, Handlers } from "./invocation.ts";
 import { JSON_OPTIONS } from "./json-options.ts";
@@ -72,6 +78,12 @@ function handlersOf(ground: Ground, running: () => number): Handlers {
     ...checkpointHandlers(ground),
     ...explainHandlers(ground),
     ...detailsHandlers(ground),
+    ...diffHandlers(ground),
+    ...originHandlers(ground),
+    ...annotationsHandlers(ground),
+    ...undoHandlers(ground),
+    ...garbageHandlers(ground),
+    ...relinkHandlers(ground),
     ...workspaceHandlers(ground),
     ...tokenHandlers(ground),
     ...hostHandlers(ground, running),

@@ -16,8 +16,9 @@ interface Addressed {
   readonly repository: string;
   readonly workspace: string;
   readonly requestId: string;
-  /** Only Save has one: such a save changes nothing and is not recorded. */
+  /** Those that have one of these change nothing when it is set, and are not recorded. */
   readonly dryRun?: boolean;
+  readonly preview?: boolean;
 }
 
 /** Where a request came from. */
@@ -74,7 +75,7 @@ export class Dispatcher {
     if (caller.principal === "") throw new GinError("UNAUTHENTICATED", "nobody was admitted under this call");
     if (!checked) refuseUnknown(methodOf(key).input, request);
     const addressed: Addressed = request;
-    const recorded = operation.recorded && addressed.dryRun !== true;
+    const recorded = operation.recorded && addressed.dryRun !== true && addressed.preview !== true;
     if (recorded) requireRequestId(addressed.requestId);
     else checkRequestId(addressed.requestId);
     const found = this.#find(key, addressed, caller);

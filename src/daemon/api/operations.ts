@@ -9,8 +9,8 @@ const METHODS = { ...GinService.method, ...AdminService.method };
 
 type Methods = typeof METHODS;
 
-/** Key of an operation: every RPC but Call, which only carries the others. */
-export type OperationKey = Exclude<keyof Methods, "call">;
+/** Key of an operation: every RPC of one answer but Call, which only carries the others. Watch, a stream, has its own way. */
+export type OperationKey = Exclude<keyof Methods, "call" | "watch">;
 
 /** Request message of an operation. */
 export type RequestOf<K extends OperationKey> = MessageShape<Methods[K]["input"]>;
@@ -60,14 +60,22 @@ export const OPERATIONS: { readonly [K in OperationKey]: Operation } = {
   listCheckpoints: operation("read", "read", "open"),
   explain: operation("read", "read", "optional"),
   details: operation("read", "read", "optional"),
+  diff: operation("read", "read", "open"),
+  origin: operation("read", "read", "open"),
+  writeAnnotation: operation("store", "annotate", "open", true),
+  listAnnotations: operation("read", "read", "open"),
+  undo: operation("store", "save", "open", true),
+  redo: operation("store", "save", "open", true),
   openWorkspace: operation("store", "admin", "host", true),
   listWorkspaces: operation("read", "admin", "host"),
   closeWorkspace: operation("store", "admin", "any", true),
   removeWorkspace: operation("store", "admin", "any", true),
+  relink: operation("store", "admin", "any", true),
   createToken: operation("store", "admin", "host", true),
   listTokens: operation("read", "admin", "host"),
   revokeToken: operation("store", "admin", "host", true),
   status: operation("read", "admin", "host"),
+  collectGarbage: operation("store", "admin", "host", true),
   backup: operation("external", "admin", "host", true),
   shutdown: operation("external", "admin", "host", true),
 };

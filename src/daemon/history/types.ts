@@ -1,3 +1,4 @@
+import type { Edit } from "./diff.ts";
 /** What one side of a path merge holds: content and mode, or null where the path is absent. */
 export type Side = { readonly kind: "file" | "symlink"; readonly bytes: Uint8Array; readonly executable: boolean } | null;
 
@@ -27,5 +28,18 @@ export type MergeResult =
 export interface Merger {
   /** `base` is undefined where its bytes are not kept: a conflict base_unavailable, unless ours equals theirs. `ours` is what the caller wants, `theirs` what is there. Large inputs run in a worker under a time limit; `signal` stops it. */
   mergePath(base: Side | undefined, ours: Side, theirs: Side, signal?: AbortSignal): Promise<MergeResult>;
+  close(): Promise<void>;
+}
+
+/**
+ * Line diffs over bytes. Deterministic: the same two texts give the same edits on every machine and in every thread, because
+ * what stops a costly diff is a count of steps, never a clock.
+ */
+export interface Differ {
+  /**
+   * The edits that make `b` of `a`, by lines. Small texts at once, large ones in a worker. `signal` stops it (CANCELLED).
+   * TOO_LARGE when the texts together are above 64 MiB.
+   */
+  edits(a: Uint8Array, b: Uint8Array, signal?: AbortSignal): Promise<readonly Edit[]>;
   close(): Promise<void>;
 }

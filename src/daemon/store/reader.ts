@@ -59,6 +59,16 @@ export function openReader(fs: Fs, directory: string): ClosableReader {
       const found = all<rows.TouchedColumns>(page, key.workspace, key.generation, limit, offset);
       return { paths: found.map(rows.changeOf), count: key.touched };
     },
+    undone: (checkpoint) =>
+      all<{ checkpoint: string }>(
+        "SELECT u.checkpoint FROM checkpoint c JOIN undone u ON u.workspace = c.workspace AND u.generation = c.generation WHERE c.id = ? ORDER BY u.position",
+        checkpoint,
+      ).map((row) => row.checkpoint),
+    undoneBy: (checkpoint) =>
+      all<rows.CheckpointColumns>(
+        `SELECT checkpoint.* FROM undone u JOIN checkpoint ON checkpoint.workspace = u.workspace AND checkpoint.generation = u.generation WHERE u.checkpoint = ? AND ${LIVE} ORDER BY u.generation`,
+        checkpoint,
+      ).map(rows.checkpointOf),
     checkpoints: (query) => ask(() => findCheckpoints(reading, query)),
     lastTouch: (workspace, path) =>
       checkpointWhere(

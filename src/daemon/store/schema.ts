@@ -77,6 +77,46 @@ export const MIGRATIONS: readonly string[] = [
     seq INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, workspace INTEGER NOT NULL, principal TEXT NOT NULL, kind TEXT NOT NULL,
     body BLOB NOT NULL, time_ms INTEGER NOT NULL) STRICT;
   `,
+  `
+  -- git_commit says what the base was taken from; imported is 1 once the whole tree was looked at.
+  -- Contents of generations before kept_from may be gone.
+  ALTER TABLE workspace ADD COLUMN imported INTEGER NOT NULL DEFAULT 0;
+  ALTER TABLE workspace ADD COLUMN git_commit TEXT NOT NULL DEFAULT '';
+  ALTER TABLE workspace ADD COLUMN kept_from INTEGER NOT NULL DEFAULT 0;
+
+  -- What an undo (or redo) took back, newest first.
+  CREATE TABLE undone(
+    workspace INTEGER NOT NULL, generation INTEGER NOT NULL, position INTEGER NOT NULL, checkpoint TEXT NOT NULL,
+    PRIMARY KEY(workspace, generation, position)) STRICT, WITHOUT ROWID;
+  CREATE INDEX undone_checkpoint ON undone(checkpoint);
+
+  -- Append-only. \`thread\` is the id of the one that began it, its own for that one.
+  CREATE TABLE annotation(
+    seq INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, workspace INTEGER NOT NULL, checkpoint TEXT NOT NULL,
+    principal TEXT NOT NULL, request_id TEXT NOT NULL, text TEXT NOT NULL, thread TEXT NOT NULL, reply_to TEXT NOT NULL,
+    corrects TEXT NOT NULL, evidence_id TEXT NOT NULL, time_ms INTEGER NOT NULL) STRICT;
+  CREATE INDEX annotation_workspace ON annotation(workspace, seq);
+  CREATE INDEX annotation_checkpoint ON annotation(checkpoint, seq);
+  CREATE INDEX annotation_thread ON annotation(thread, seq);
+  CREATE INDEX annotation_corrects ON annotation(corrects, seq) WHERE corrects <> '';
+
+  -- Lines from 1, inclusive; 0 and 0 is the whole file. \`text\`: the lines as they were, cut.
+  CREATE TABLE anchor(
+    annotation INTEGER NOT NULL, position INTEGER NOT NULL, workspace INTEGER NOT NULL, path TEXT NOT NULL,
+    start_line INTEGER NOT NULL, end_line INTEGER NOT NULL, sha256 BLOB NOT NULL, text TEXT NOT NULL,
+    PRIMARY KEY(annotation, position)) STRICT, WITHOUT ROWID;
+  CREATE INDEX anchor_path ON anchor(workspace, path, annotation);
+
+  -- Origins of a path's lines as of a generation that touched it: computed from history, and kept so that history may be thinned.
+  CREATE TABLE span(
+    workspace INTEGER NOT NULL, path TEXT NOT NULL, generation INTEGER NOT NULL, sha256 BLOB NOT NULL, body BLOB NOT NULL,
+    PRIMARY KEY(workspace, path, generation)) STRICT, WITHOUT ROWID;
+
+  -- What a recorded path's file looked like when its content was last read: an unchanged look needs no reading.
+  CREATE TABLE looked(
+    workspace INTEGER NOT NULL, path TEXT NOT NULL, size INTEGER NOT NULL, mtime_ns INTEGER NOT NULL, ctime_ns INTEGER NOT NULL,
+    inode INTEGER NOT NULL, mode INTEGER NOT NULL, sha256 BLOB NOT NULL, PRIMARY KEY(workspace, path)) STRICT, WITHOUT ROWID;
+  `,
 ];
 
 /** Newest version this build knows. */

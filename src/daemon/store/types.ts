@@ -52,6 +52,8 @@ export interface Checkpoint {
 /** A checkpoint and what it touched. */
 export interface NewCheckpoint extends Checkpoint {
   readonly paths: readonly PathChange[];
+  /** Of an undo or redo: ids of the checkpoints it takes back, newest first. */
+  readonly undoes?: readonly string[];
 }
 
 /** Bytes to keep under their hash. Known hashes are left alone. */
@@ -298,6 +300,10 @@ export interface StoreReader {
   /** What it touched, by path order, from `offset`. */
   touched(checkpoint: string, offset: number, limit: number): { readonly paths: PathChange[]; readonly count: number };
   checkpoints(query: CheckpointQuery): Checkpoint[];
+  /** What an undo or redo took back, newest first; empty for any other checkpoint. */
+  undone(checkpoint: string): string[];
+  /** The undos and redos that took this checkpoint back, oldest first. */
+  undoneBy(checkpoint: string): Checkpoint[];
   /** The newest checkpoint of the workspace that touched exactly this path. */
   lastTouch(workspace: number, path: string): Checkpoint | undefined;
   request(scope: number, principal: string, id: string): RequestRow | undefined;

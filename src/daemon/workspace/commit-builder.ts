@@ -29,6 +29,8 @@ export interface Author {
   readonly requestId: string;
   readonly message: string;
   readonly cause: CauseName;
+  /** Ids of the checkpoints an undo or redo takes back, newest first. */
+  readonly undoes?: readonly string[];
 }
 
 /** Collects the checkpoints of one commit. */
@@ -60,6 +62,7 @@ export class CommitBuilder {
       timeMs: clock.wallMs(),
       tree: root,
       paths,
+      ...(author.undoes === undefined ? {} : { undoes: author.undoes }),
     };
     this.checkpoints.push(made);
     this.line = { generation: made.generation, head: made.id, tree: root };

@@ -312,7 +312,13 @@ export class Finisher {
 function authorOf({ planned: { own } }: ReadySave): Author {
   return own === undefined
     ? NOBODY
-    : { principal: own.principal, requestId: own.requestId, message: own.message, cause: own.cause };
+    : {
+        principal: own.principal,
+        requestId: own.requestId,
+        message: own.message,
+        cause: own.cause,
+        ...(own.undoes === undefined ? {} : { undoes: own.undoes }),
+      };
 }
 
 function touchedBy(store: WorkspaceDeps["store"], id: string): string[] {

@@ -133,7 +133,8 @@ async function stageAndPlan(
   decided: readonly Decided[],
   fence: FenceCheck | undefined,
 ): Promise<ReadySave> {
-  const author = { principal: input.principal, requestId: input.requestId, message: input.message, cause: input.cause };
+  const { principal, requestId, message, cause, undoes } = input;
+  const author = { principal, requestId, message, cause, ...(undoes === undefined ? {} : { undoes }) };
   const planned = await planCommit(view, line, seen.values(), decided, author, fence);
   let staging: Staging | undefined;
   try {

@@ -37,7 +37,9 @@ export interface SaveInput {
   readonly onConflict: "refuse" | "merge";
   readonly message: string;
   readonly dryRun: boolean;
-  readonly cause: "save" | "tool";
+  readonly cause: "save" | "tool" | "undo" | "redo";
+  /** Of an undo or redo: ids of the checkpoints it takes back, newest first; recorded with its own. */
+  readonly undoes?: readonly string[];
   /** Throws when this caller may not touch a canonical path (token prefixes, policy); called after the walk, both for the path asked for and the one it resolves to. */
   readonly authorise: (path: string, action: "save" | "delete") => void;
   /** Builds the request's outcome row from the outcome; undefined for a dry run. */

@@ -81,7 +81,7 @@ function moveHead(work: Work, save: SaveCommit): boolean {
 }
 
 function putCheckpoint(work: Work, checkpoint: NewCheckpoint): void {
-  const { workspace, generation, id, cause, principal, requestId, message, timeMs, paths } = checkpoint;
+  const { workspace, generation, id, cause, principal, requestId, message, timeMs, paths, undoes } = checkpoint;
   const parents = JSON.stringify(checkpoint.parents);
   work
     .statement(
@@ -92,6 +92,8 @@ function putCheckpoint(work: Work, checkpoint: NewCheckpoint): void {
   for (const { path, before, after, renamedFrom } of paths) {
     insert.run(workspace, generation, path, ...stateColumns(before), ...stateColumns(after), renamedFrom ?? null);
   }
+  for (const [position, taken] of (undoes ?? []).entries())
+    work.statement("INSERT INTO undone VALUES (?, ?, ?, ?)").run(workspace, generation, position, taken);
 }
 
 /** The steps stay until the files are durable; a save with nothing to apply is durable with its commit. */

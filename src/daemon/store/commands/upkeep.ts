@@ -59,6 +59,11 @@ function deleteRemoved(work: Work): void {
     "DELETE FROM checkpoint WHERE (workspace, generation) IN (SELECT workspace, generation FROM checkpoint WHERE workspace = ? LIMIT ?)",
     "DELETE FROM request WHERE seq IN (SELECT seq FROM request WHERE scope = ? LIMIT ?)",
     "DELETE FROM detail WHERE seq IN (SELECT seq FROM detail WHERE workspace = ? LIMIT ?)",
+    "DELETE FROM undone WHERE (workspace, generation, position) IN (SELECT workspace, generation, position FROM undone WHERE workspace = ? LIMIT ?)",
+    "DELETE FROM anchor WHERE (annotation, position) IN (SELECT annotation, position FROM anchor WHERE workspace = ? LIMIT ?)",
+    "DELETE FROM annotation WHERE seq IN (SELECT seq FROM annotation WHERE workspace = ? LIMIT ?)",
+    "DELETE FROM span WHERE (workspace, path, generation) IN (SELECT workspace, path, generation FROM span WHERE workspace = ? LIMIT ?)",
+    "DELETE FROM looked WHERE (workspace, path) IN (SELECT workspace, path FROM looked WHERE workspace = ? LIMIT ?)",
   ];
   for (const sql of slices) {
     if (work.statement(sql).run(gone.workspace, SLICE_ROWS).changes > 0) return;

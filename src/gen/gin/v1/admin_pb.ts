@@ -16,7 +16,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file gin/v1/admin.proto.
  */
 export const file_gin_v1_admin: GenFile = /*@__PURE__*/
-  fileDesc("ChJnaW4vdjEvYWRtaW4ucHJvdG8SBmdpbi52MSKnAQoNV29ya3NwYWNlSW5mbxIKCgJpZBgBIAEoCRIMCgRuYW1lGAIgASgJEhIKCnJlcG9zaXRvcnkYAyABKAkSFwoPcmVwb3NpdG9yeV9uYW1lGAQgASgJEgwKBHJvb3QYBSABKAkSDgoGc3RhdHVzGAYgASgJEhwKBXN0YXRlGAcgASgLMg0uZ2luLnYxLlN0YXRlEhMKC3N0YXR1c19ub3RlGAggASgJIm0KFE9wZW5Xb3Jrc3BhY2VSZXF1ZXN0EhIKCnJlcG9zaXRvcnkYASABKAkSEQoJd29ya3NwYWNlGAIgASgJEhIKCnJlcXVlc3RfaWQYAyABKAkSDAoEcm9vdBgEIAEoCRIMCgRuYW1lGAUgASgJIpEBChVPcGVuV29ya3NwYWNlUmVzcG9uc2USHAoFc3RhdGUYASABKAsyDS5naW4udjEuU3RhdGUSIwoEaW5mbxgCIAEoCzIVLmdpbi52MS5Xb3Jrc3BhY2VJbmZvEg8KB2NyZWF0ZWQYAyABKAgSEAoIcmVwbGF5ZWQYBCABKAgSEgoKcmVxdWVzdF9pZBgFIAEoCSJSChVMaXN0V29ya3NwYWNlc1JlcXVlc3QSEgoKcmVwb3NpdG9yeRgBIAEoCRIRCgl3b3Jrc3BhY2UYAiABKAkSEgoKcmVxdWVzdF9pZBgDIAEoCSJDChZMaXN0V29ya3NwYWNlc1Jlc3BvbnNlEikKCndvcmtzcGFjZXMYASADKAsyFS5naW4udjEuV29ya3NwYWNlSW5mbyJSChVDbG9zZVdvcmtzcGFjZVJlcXVlc3QSEgoKcmVwb3NpdG9yeRgBIAEoCRIRCgl3b3Jrc3BhY2UYAiABKAkSEgoKcmVxdWVzdF9pZBgDIAEoCSJjChZDbG9zZVdvcmtzcGFjZVJlc3BvbnNlEiMKBGluZm8YASABKAsyFS5naW4udjEuV29ya3NwYWNlSW5mbxIQCghyZXBsYXllZBgCIAEoCBISCgpyZXF1ZXN0X2lkGAMgASgJIlMKFlJlbW92ZVdvcmtzcGFjZVJlcXVlc3QSEgoKcmVwb3NpdG9yeRgBIAEoCRIRCgl3b3Jrc3BhY2UYAiABKAkSEgoKcmVxdWVzdF9pZBgDIAEoCSJkChdSZW1vdmVXb3Jrc3BhY2VSZXNwb25zZRIjCgRpbmZvGAEgASgLMhUuZ2luLnYxLldvcmtzcGFjZUluZm8SEAoIcmVwbGF5ZWQYAiABKAgSEgoKcmVxdWVzdF9pZBgDIAEoCSKnAgoJVG9rZW5JbmZvEgoKAmlkGAEgASgJEhEKCXByaW5jaXBhbBgCIAEoCRIOCgZzY29wZXMYAyADKAkSEgoKd29ya3NwYWNlcxgEIAMoCRINCgVwYXRocxgFIAMoCRIrCgdjcmVhdGVkGAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIrCgdleHBpcmVzGAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBItCglsYXN0X3VzZWQYCCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEisKB3Jldm9rZWQYCSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhIKCmNyZWF0ZWRfYnkYCiABKAkirAEKEkNyZWF0ZVRva2VuUmVxdWVzdBISCgpyZXBvc2l0b3J5GAEgASgJEhEKCXdvcmtzcGFjZRgCIAEoCRISCgpyZXF1ZXN0X2lkGAMgASgJEhEKCXByaW5jaXBhbBgEIAEoCRIOCgZzY29wZXMYBSADKAkSEgoKd29ya3NwYWNlcxgGIAMoCRINCgVwYXRocxgHIAMoCRIVCg1leHBpcmVzX2luX21zGAggASgEImsKE0NyZWF0ZVRva2VuUmVzcG9uc2USHwoEaW5mbxgBIAEoCzIRLmdpbi52MS5Ub2tlbkluZm8SDQoFdG9rZW4YAiABKAkSEAoIcmVwbGF5ZWQYAyABKAgSEgoKcmVxdWVzdF9pZBgEIAEoCSJOChFMaXN0VG9rZW5zUmVxdWVzdBISCgpyZXBvc2l0b3J5GAEgASgJEhEKCXdvcmtzcGFjZRgCIAEoCRISCgpyZXF1ZXN0X2lkGAMgASgJIjcKEkxpc3RUb2tlbnNSZXNwb25zZRIhCgZ0b2tlbnMYASADKAsyES5naW4udjEuVG9rZW5JbmZvIlsKElJldm9rZVRva2VuUmVxdWVzdBISCgpyZXBvc2l0b3J5GAEgASgJEhEKCXdvcmtzcGFjZRgCIAEoCRISCgpyZXF1ZXN0X2lkGAMgASgJEgoKAmlkGAQgASgJIlwKE1Jldm9rZVRva2VuUmVzcG9uc2USHwoEaW5mbxgBIAEoCzIRLmdpbi52MS5Ub2tlbkluZm8SEAoIcmVwbGF5ZWQYAiABKAgSEgoKcmVxdWVzdF9pZBgDIAEoCSJKCg1TdGF0dXNSZXF1ZXN0EhIKCnJlcG9zaXRvcnkYASABKAkSEQoJd29ya3NwYWNlGAIgASgJEhIKCnJlcXVlc3RfaWQYAyABKAki7AIKDlN0YXR1c1Jlc3BvbnNlEg8KB3ZlcnNpb24YASABKAkSEAoIcHJvdG9jb2wYAiABKA0SCwoDcGlkGAMgASgEEhEKCXVwdGltZV9tcxgEIAEoBBIMCgRob3N0GAUgASgJEgwKBGRhdGEYBiABKAkSDgoGc29ja2V0GAcgASgJEhAKCGVuZHBvaW50GAggASgJEikKCndvcmtzcGFjZXMYCSADKAsyFS5naW4udjEuV29ya3NwYWNlSW5mbxITCgtzdG9yZV9ieXRlcxgKIAEoBBIWCg5yZXNpZGVudF9ieXRlcxgLIAEoBBITCgtjb25uZWN0aW9ucxgMIAEoBBIYChBydW5uaW5nX3JlcXVlc3RzGA0gASgEEhQKDHF1ZXVlZF9zYXZlcxgOIAEoBBIMCgRtb2RlGA8gASgJEgwKBG5vZGUYECABKAkSDgoGc3FsaXRlGBEgASgJEhAKCGRyYWluaW5nGBIgASgIIl0KDUJhY2t1cFJlcXVlc3QSEgoKcmVwb3NpdG9yeRgBIAEoCRIRCgl3b3Jrc3BhY2UYAiABKAkSEgoKcmVxdWVzdF9pZBgDIAEoCRIRCglkaXJlY3RvcnkYBCABKAkiWAoOQmFja3VwUmVzcG9uc2USEQoJZGlyZWN0b3J5GAEgASgJEg0KBWJ5dGVzGAIgASgEEhAKCHJlcGxheWVkGAMgASgIEhIKCnJlcXVlc3RfaWQYBCABKAkiXgoPU2h1dGRvd25SZXF1ZXN0EhIKCnJlcG9zaXRvcnkYASABKAkSEQoJd29ya3NwYWNlGAIgASgJEhIKCnJlcXVlc3RfaWQYAyABKAkSEAoIZHJhaW5fbXMYBCABKAQiXwoQU2h1dGRvd25SZXNwb25zZRILCgNwaWQYASABKAQSGAoQcnVubmluZ19yZXF1ZXN0cxgCIAEoBBIQCghyZXBsYXllZBgDIAEoCBISCgpyZXF1ZXN0X2lkGAQgASgJMtgFCgxBZG1pblNlcnZpY2USTAoNT3BlbldvcmtzcGFjZRIcLmdpbi52MS5PcGVuV29ya3NwYWNlUmVxdWVzdBodLmdpbi52MS5PcGVuV29ya3NwYWNlUmVzcG9uc2USTwoOTGlzdFdvcmtzcGFjZXMSHS5naW4udjEuTGlzdFdvcmtzcGFjZXNSZXF1ZXN0Gh4uZ2luLnYxLkxpc3RXb3Jrc3BhY2VzUmVzcG9uc2USTwoOQ2xvc2VXb3Jrc3BhY2USHS5naW4udjEuQ2xvc2VXb3Jrc3BhY2VSZXF1ZXN0Gh4uZ2luLnYxLkNsb3NlV29ya3NwYWNlUmVzcG9uc2USUgoPUmVtb3ZlV29ya3NwYWNlEh4uZ2luLnYxLlJlbW92ZVdvcmtzcGFjZVJlcXVlc3QaHy5naW4udjEuUmVtb3ZlV29ya3NwYWNlUmVzcG9uc2USRgoLQ3JlYXRlVG9rZW4SGi5naW4udjEuQ3JlYXRlVG9rZW5SZXF1ZXN0GhsuZ2luLnYxLkNyZWF0ZVRva2VuUmVzcG9uc2USQwoKTGlzdFRva2VucxIZLmdpbi52MS5MaXN0VG9rZW5zUmVxdWVzdBoaLmdpbi52MS5MaXN0VG9rZW5zUmVzcG9uc2USRgoLUmV2b2tlVG9rZW4SGi5naW4udjEuUmV2b2tlVG9rZW5SZXF1ZXN0GhsuZ2luLnYxLlJldm9rZVRva2VuUmVzcG9uc2USNwoGU3RhdHVzEhUuZ2luLnYxLlN0YXR1c1JlcXVlc3QaFi5naW4udjEuU3RhdHVzUmVzcG9uc2USNwoGQmFja3VwEhUuZ2luLnYxLkJhY2t1cFJlcXVlc3QaFi5naW4udjEuQmFja3VwUmVzcG9uc2USPQoIU2h1dGRvd24SFy5naW4udjEuU2h1dGRvd25SZXF1ZXN0GhguZ2luLnYxLlNodXRkb3duUmVzcG9uc2ViBnByb3RvMw", [file_gin_v1_common, file_google_protobuf_timestamp]);
+  fileDesc("ChJnaW4vdjEvYWRtaW4ucHJvdG8SBmdpbi52MSKnAQoNV29ya3NwYWNlSW5mbxIKCgJpZBgBIAEoCRIMCgRuYW1lGAIgASgJEhIKCnJlcG9zaXRvcnkYAyABKAkSFwoPcmVwb3NpdG9yeV9uYW1lGAQgASgJEgwKBHJvb3QYBSABKAkSDgoGc3RhdHVzGAYgASgJEhwKBXN0YXRlGAcgASgLMg0uZ2luLnYxLlN0YXRlEhMKC3N0YXR1c19ub3RlGAggASgJIm0KFE9wZW5Xb3Jrc3BhY2VSZXF1ZXN0EhIKCnJlcG9zaXRvcnkYASABKAkSEQoJd29ya3NwYWNlGAIgASgJEhIKCnJlcXVlc3RfaWQYAyABKAkSDAoEcm9vdBgEIAEoCRIMCgRuYW1lGAUgASgJIpEBChVPcGVuV29ya3NwYWNlUmVzcG9uc2USHAoFc3RhdGUYASABKAsyDS5naW4udjEuU3RhdGUSIwoEaW5mbxgCIAEoCzIVLmdpbi52MS5Xb3Jrc3BhY2VJbmZvEg8KB2NyZWF0ZWQYAyABKAgSEAoIcmVwbGF5ZWQYBCABKAgSEgoKcmVxdWVzdF9pZBgFIAEoCSJSChVMaXN0V29ya3NwYWNlc1JlcXVlc3QSEgoKcmVwb3NpdG9yeRgBIAEoCRIRCgl3b3Jrc3BhY2UYAiABKAkSEgoKcmVxdWVzdF9pZBgDIAEoCSJDChZMaXN0V29ya3NwYWNlc1Jlc3BvbnNlEikKCndvcmtzcGFjZXMYASADKAsyFS5naW4udjEuV29ya3NwYWNlSW5mbyJSChVDbG9zZVdvcmtzcGFjZVJlcXVlc3QSEgoKcmVwb3NpdG9yeRgBIAEoCRIRCgl3b3Jrc3BhY2UYAiABKAkSEgoKcmVxdWVzdF9pZBgDIAEoCSJjChZDbG9zZVdvcmtzcGFjZVJlc3BvbnNlEiMKBGluZm8YASABKAsyFS5naW4udjEuV29ya3NwYWNlSW5mbxIQCghyZXBsYXllZBgCIAEoCBISCgpyZXF1ZXN0X2lkGAMgASgJIlMKFlJlbW92ZVdvcmtzcGFjZVJlcXVlc3QSEgoKcmVwb3NpdG9yeRgBIAEoCRIRCgl3b3Jrc3BhY2UYAiABKAkSEgoKcmVxdWVzdF9pZBgDIAEoCSJkChdSZW1vdmVXb3Jrc3BhY2VSZXNwb25zZRIjCgRpbmZvGAEgASgLMhUuZ2luLnYxLldvcmtzcGFjZUluZm8SEAoIcmVwbGF5ZWQYAiABKAgSEgoKcmVxdWVzdF9pZBgDIAEoCSKnAgoJVG9rZW5JbmZvEgoKAmlkGAEgASgJEhEKCXByaW5jaXBhbBgCIAEoCRIOCgZzY29wZXMYAyADKAkSEgoKd29ya3NwYWNlcxgEIAMoCRINCgVwYXRocxgFIAMoCRIrCgdjcmVhdGVkGAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIrCgdleHBpcmVzGAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBItCglsYXN0X3VzZWQYCCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEisKB3Jldm9rZWQYCSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhIKCmNyZWF0ZWRfYnkYCiABKAkirAEKEkNyZWF0ZVRva2VuUmVxdWVzdBISCgpyZXBvc2l0b3J5GAEgASgJEhEKCXdvcmtzcGFjZRgCIAEoCRISCgpyZXF1ZXN0X2lkGAMgASgJEhEKCXByaW5jaXBhbBgEIAEoCRIOCgZzY29wZXMYBSADKAkSEgoKd29ya3NwYWNlcxgGIAMoCRINCgVwYXRocxgHIAMoCRIVCg1leHBpcmVzX2luX21zGAggASgEImsKE0NyZWF0ZVRva2VuUmVzcG9uc2USHwoEaW5mbxgBIAEoCzIRLmdpbi52MS5Ub2tlbkluZm8SDQoFdG9rZW4YAiABKAkSEAoIcmVwbGF5ZWQYAyABKAgSEgoKcmVxdWVzdF9pZBgEIAEoCSJOChFMaXN0VG9rZW5zUmVxdWVzdBISCgpyZXBvc2l0b3J5GAEgASgJEhEKCXdvcmtzcGFjZRgCIAEoCRISCgpyZXF1ZXN0X2lkGAMgASgJIjcKEkxpc3RUb2tlbnNSZXNwb25zZRIhCgZ0b2tlbnMYASADKAsyES5naW4udjEuVG9rZW5JbmZvIlsKElJldm9rZVRva2VuUmVxdWVzdBISCgpyZXBvc2l0b3J5GAEgASgJEhEKCXdvcmtzcGFjZRgCIAEoCRISCgpyZXF1ZXN0X2lkGAMgASgJEgoKAmlkGAQgASgJIlwKE1Jldm9rZVRva2VuUmVzcG9uc2USHwoEaW5mbxgBIAEoCzIRLmdpbi52MS5Ub2tlbkluZm8SEAoIcmVwbGF5ZWQYAiABKAgSEgoKcmVxdWVzdF9pZBgDIAEoCSKMAQoKQ2xpZW50SW5mbxIOCgZjbGllbnQYASABKAkSEQoJcHJpbmNpcGFsGAIgASgJEhEKCXRyYW5zcG9ydBgDIAEoCRIUCgxjb25uZWN0ZWRfbXMYBCABKAQSEAoIcmVxdWVzdHMYBSABKAQSDwoHcnVubmluZxgGIAEoBBIPCgdpZGxlX21zGAcgASgEIkoKDVN0YXR1c1JlcXVlc3QSEgoKcmVwb3NpdG9yeRgBIAEoCRIRCgl3b3Jrc3BhY2UYAiABKAkSEgoKcmVxdWVzdF9pZBgDIAEoCSKRAwoOU3RhdHVzUmVzcG9uc2USDwoHdmVyc2lvbhgBIAEoCRIQCghwcm90b2NvbBgCIAEoDRILCgNwaWQYAyABKAQSEQoJdXB0aW1lX21zGAQgASgEEgwKBGhvc3QYBSABKAkSDAoEZGF0YRgGIAEoCRIOCgZzb2NrZXQYByABKAkSEAoIZW5kcG9pbnQYCCABKAkSKQoKd29ya3NwYWNlcxgJIAMoCzIVLmdpbi52MS5Xb3Jrc3BhY2VJbmZvEhMKC3N0b3JlX2J5dGVzGAogASgEEhYKDnJlc2lkZW50X2J5dGVzGAsgASgEEhMKC2Nvbm5lY3Rpb25zGAwgASgEEhgKEHJ1bm5pbmdfcmVxdWVzdHMYDSABKAQSFAoMcXVldWVkX3NhdmVzGA4gASgEEgwKBG1vZGUYDyABKAkSDAoEbm9kZRgQIAEoCRIOCgZzcWxpdGUYESABKAkSEAoIZHJhaW5pbmcYEiABKAgSIwoHY2xpZW50cxgTIAMoCzISLmdpbi52MS5DbGllbnRJbmZvIl0KDUJhY2t1cFJlcXVlc3QSEgoKcmVwb3NpdG9yeRgBIAEoCRIRCgl3b3Jrc3BhY2UYAiABKAkSEgoKcmVxdWVzdF9pZBgDIAEoCRIRCglkaXJlY3RvcnkYBCABKAkiWAoOQmFja3VwUmVzcG9uc2USEQoJZGlyZWN0b3J5GAEgASgJEg0KBWJ5dGVzGAIgASgEEhAKCHJlcGxheWVkGAMgASgIEhIKCnJlcXVlc3RfaWQYBCABKAkiXgoPU2h1dGRvd25SZXF1ZXN0EhIKCnJlcG9zaXRvcnkYASABKAkSEQoJd29ya3NwYWNlGAIgASgJEhIKCnJlcXVlc3RfaWQYAyABKAkSEAoIZHJhaW5fbXMYBCABKAQiXwoQU2h1dGRvd25SZXNwb25zZRILCgNwaWQYASABKAQSGAoQcnVubmluZ19yZXF1ZXN0cxgCIAEoBBIQCghyZXBsYXllZBgDIAEoCBISCgpyZXF1ZXN0X2lkGAQgASgJIl0KDVJlbGlua1JlcXVlc3QSEgoKcmVwb3NpdG9yeRgBIAEoCRIRCgl3b3Jrc3BhY2UYAiABKAkSEgoKcmVxdWVzdF9pZBgDIAEoCRIRCglkaXJlY3RvcnkYBCABKAkieQoOUmVsaW5rUmVzcG9uc2USHAoFc3RhdGUYASABKAsyDS5naW4udjEuU3RhdGUSIwoEaW5mbxgCIAEoCzIVLmdpbi52MS5Xb3Jrc3BhY2VJbmZvEhAKCHJlcGxheWVkGAMgASgIEhIKCnJlcXVlc3RfaWQYBCABKAkijwEKFUNvbGxlY3RHYXJiYWdlUmVxdWVzdBISCgpyZXBvc2l0b3J5GAEgASgJEhEKCXdvcmtzcGFjZRgCIAEoCRISCgpyZXF1ZXN0X2lkGAMgASgJEg8KB2RyeV9ydW4YBCABKAgSGQoMdGFyZ2V0X2J5dGVzGAUgASgESACIAQFCDwoNX3RhcmdldF9ieXRlcyLiAQoWQ29sbGVjdEdhcmJhZ2VSZXNwb25zZRITCgtxdW90YV9ieXRlcxgBIAEoBBIUCgxiZWZvcmVfYnl0ZXMYAiABKAQSEwoLYWZ0ZXJfYnl0ZXMYAyABKAQSGwoTdW5yZWFjaGFibGVfb2JqZWN0cxgEIAEoBBIXCg90aGlubmVkX29iamVjdHMYBSABKAQSGwoTcmVtb3ZlZF9jaGVja3BvaW50cxgGIAEoBBIPCgdkcnlfcnVuGAcgASgIEhAKCHJlcGxheWVkGAggASgIEhIKCnJlcXVlc3RfaWQYCSABKAky4gYKDEFkbWluU2VydmljZRJMCg1PcGVuV29ya3NwYWNlEhwuZ2luLnYxLk9wZW5Xb3Jrc3BhY2VSZXF1ZXN0Gh0uZ2luLnYxLk9wZW5Xb3Jrc3BhY2VSZXNwb25zZRJPCg5MaXN0V29ya3NwYWNlcxIdLmdpbi52MS5MaXN0V29ya3NwYWNlc1JlcXVlc3QaHi5naW4udjEuTGlzdFdvcmtzcGFjZXNSZXNwb25zZRJPCg5DbG9zZVdvcmtzcGFjZRIdLmdpbi52MS5DbG9zZVdvcmtzcGFjZVJlcXVlc3QaHi5naW4udjEuQ2xvc2VXb3Jrc3BhY2VSZXNwb25zZRJSCg9SZW1vdmVXb3Jrc3BhY2USHi5naW4udjEuUmVtb3ZlV29ya3NwYWNlUmVxdWVzdBofLmdpbi52MS5SZW1vdmVXb3Jrc3BhY2VSZXNwb25zZRI3CgZSZWxpbmsSFS5naW4udjEuUmVsaW5rUmVxdWVzdBoWLmdpbi52MS5SZWxpbmtSZXNwb25zZRJGCgtDcmVhdGVUb2tlbhIaLmdpbi52MS5DcmVhdGVUb2tlblJlcXVlc3QaGy5naW4udjEuQ3JlYXRlVG9rZW5SZXNwb25zZRJDCgpMaXN0VG9rZW5zEhkuZ2luLnYxLkxpc3RUb2tlbnNSZXF1ZXN0GhouZ2luLnYxLkxpc3RUb2tlbnNSZXNwb25zZRJGCgtSZXZva2VUb2tlbhIaLmdpbi52MS5SZXZva2VUb2tlblJlcXVlc3QaGy5naW4udjEuUmV2b2tlVG9rZW5SZXNwb25zZRI3CgZTdGF0dXMSFS5naW4udjEuU3RhdHVzUmVxdWVzdBoWLmdpbi52MS5TdGF0dXNSZXNwb25zZRJPCg5Db2xsZWN0R2FyYmFnZRIdLmdpbi52MS5Db2xsZWN0R2FyYmFnZVJlcXVlc3QaHi5naW4udjEuQ29sbGVjdEdhcmJhZ2VSZXNwb25zZRI3CgZCYWNrdXASFS5naW4udjEuQmFja3VwUmVxdWVzdBoWLmdpbi52MS5CYWNrdXBSZXNwb25zZRI9CghTaHV0ZG93bhIXLmdpbi52MS5TaHV0ZG93blJlcXVlc3QaGC5naW4udjEuU2h1dGRvd25SZXNwb25zZWIGcHJvdG8z", [file_gin_v1_common, file_google_protobuf_timestamp]);
 
 /**
  * @generated from message gin.v1.WorkspaceInfo
@@ -574,6 +574,65 @@ export const RevokeTokenResponseSchema: GenMessage<RevokeTokenResponse> = /*@__P
   messageDesc(file_gin_v1_admin, 15);
 
 /**
+ * Somebody connected now.
+ *
+ * @generated from message gin.v1.ClientInfo
+ */
+export type ClientInfo = Message<"gin.v1.ClientInfo"> & {
+  /**
+   * As the client says ("gin-client"), e.g. "gin-cli/0.1.0"; empty when it does not.
+   *
+   * @generated from field: string client = 1;
+   */
+  client: string;
+
+  /**
+   * @generated from field: string principal = 2;
+   */
+  principal: string;
+
+  /**
+   * "socket" or "tcp".
+   *
+   * @generated from field: string transport = 3;
+   */
+  transport: string;
+
+  /**
+   * Since when, in milliseconds.
+   *
+   * @generated from field: uint64 connected_ms = 4;
+   */
+  connectedMs: bigint;
+
+  /**
+   * @generated from field: uint64 requests = 5;
+   */
+  requests: bigint;
+
+  /**
+   * Requests running now, streams included.
+   *
+   * @generated from field: uint64 running = 6;
+   */
+  running: bigint;
+
+  /**
+   * Since its last request, in milliseconds.
+   *
+   * @generated from field: uint64 idle_ms = 7;
+   */
+  idleMs: bigint;
+};
+
+/**
+ * Describes the message gin.v1.ClientInfo.
+ * Use `create(ClientInfoSchema)` to create a new message.
+ */
+export const ClientInfoSchema: GenMessage<ClientInfo> = /*@__PURE__*/
+  messageDesc(file_gin_v1_admin, 16);
+
+/**
  * @generated from message gin.v1.StatusRequest
  */
 export type StatusRequest = Message<"gin.v1.StatusRequest"> & {
@@ -598,7 +657,7 @@ export type StatusRequest = Message<"gin.v1.StatusRequest"> & {
  * Use `create(StatusRequestSchema)` to create a new message.
  */
 export const StatusRequestSchema: GenMessage<StatusRequest> = /*@__PURE__*/
-  messageDesc(file_gin_v1_admin, 16);
+  messageDesc(file_gin_v1_admin, 17);
 
 /**
  * @generated from message gin.v1.StatusResponse
@@ -697,6 +756,11 @@ export type StatusResponse = Message<"gin.v1.StatusResponse"> & {
    * @generated from field: bool draining = 18;
    */
   draining: boolean;
+
+  /**
+   * @generated from field: repeated gin.v1.ClientInfo clients = 19;
+   */
+  clients: ClientInfo[];
 };
 
 /**
@@ -704,7 +768,7 @@ export type StatusResponse = Message<"gin.v1.StatusResponse"> & {
  * Use `create(StatusResponseSchema)` to create a new message.
  */
 export const StatusResponseSchema: GenMessage<StatusResponse> = /*@__PURE__*/
-  messageDesc(file_gin_v1_admin, 17);
+  messageDesc(file_gin_v1_admin, 18);
 
 /**
  * @generated from message gin.v1.BackupRequest
@@ -738,7 +802,7 @@ export type BackupRequest = Message<"gin.v1.BackupRequest"> & {
  * Use `create(BackupRequestSchema)` to create a new message.
  */
 export const BackupRequestSchema: GenMessage<BackupRequest> = /*@__PURE__*/
-  messageDesc(file_gin_v1_admin, 18);
+  messageDesc(file_gin_v1_admin, 19);
 
 /**
  * @generated from message gin.v1.BackupResponse
@@ -770,7 +834,7 @@ export type BackupResponse = Message<"gin.v1.BackupResponse"> & {
  * Use `create(BackupResponseSchema)` to create a new message.
  */
 export const BackupResponseSchema: GenMessage<BackupResponse> = /*@__PURE__*/
-  messageDesc(file_gin_v1_admin, 19);
+  messageDesc(file_gin_v1_admin, 20);
 
 /**
  * @generated from message gin.v1.ShutdownRequest
@@ -804,7 +868,7 @@ export type ShutdownRequest = Message<"gin.v1.ShutdownRequest"> & {
  * Use `create(ShutdownRequestSchema)` to create a new message.
  */
 export const ShutdownRequestSchema: GenMessage<ShutdownRequest> = /*@__PURE__*/
-  messageDesc(file_gin_v1_admin, 20);
+  messageDesc(file_gin_v1_admin, 21);
 
 /**
  * @generated from message gin.v1.ShutdownResponse
@@ -836,7 +900,179 @@ export type ShutdownResponse = Message<"gin.v1.ShutdownResponse"> & {
  * Use `create(ShutdownResponseSchema)` to create a new message.
  */
 export const ShutdownResponseSchema: GenMessage<ShutdownResponse> = /*@__PURE__*/
-  messageDesc(file_gin_v1_admin, 21);
+  messageDesc(file_gin_v1_admin, 22);
+
+/**
+ * @generated from message gin.v1.RelinkRequest
+ */
+export type RelinkRequest = Message<"gin.v1.RelinkRequest"> & {
+  /**
+   * @generated from field: string repository = 1;
+   */
+  repository: string;
+
+  /**
+   * @generated from field: string workspace = 2;
+   */
+  workspace: string;
+
+  /**
+   * @generated from field: string request_id = 3;
+   */
+  requestId: string;
+
+  /**
+   * Absolute path of the directory that is the workspace's now.
+   *
+   * @generated from field: string directory = 4;
+   */
+  directory: string;
+};
+
+/**
+ * Describes the message gin.v1.RelinkRequest.
+ * Use `create(RelinkRequestSchema)` to create a new message.
+ */
+export const RelinkRequestSchema: GenMessage<RelinkRequest> = /*@__PURE__*/
+  messageDesc(file_gin_v1_admin, 23);
+
+/**
+ * @generated from message gin.v1.RelinkResponse
+ */
+export type RelinkResponse = Message<"gin.v1.RelinkResponse"> & {
+  /**
+   * @generated from field: gin.v1.State state = 1;
+   */
+  state?: State | undefined;
+
+  /**
+   * @generated from field: gin.v1.WorkspaceInfo info = 2;
+   */
+  info?: WorkspaceInfo | undefined;
+
+  /**
+   * @generated from field: bool replayed = 3;
+   */
+  replayed: boolean;
+
+  /**
+   * @generated from field: string request_id = 4;
+   */
+  requestId: string;
+};
+
+/**
+ * Describes the message gin.v1.RelinkResponse.
+ * Use `create(RelinkResponseSchema)` to create a new message.
+ */
+export const RelinkResponseSchema: GenMessage<RelinkResponse> = /*@__PURE__*/
+  messageDesc(file_gin_v1_admin, 24);
+
+/**
+ * @generated from message gin.v1.CollectGarbageRequest
+ */
+export type CollectGarbageRequest = Message<"gin.v1.CollectGarbageRequest"> & {
+  /**
+   * @generated from field: string repository = 1;
+   */
+  repository: string;
+
+  /**
+   * @generated from field: string workspace = 2;
+   */
+  workspace: string;
+
+  /**
+   * @generated from field: string request_id = 3;
+   */
+  requestId: string;
+
+  /**
+   * Say what would go, remove nothing.
+   *
+   * @generated from field: bool dry_run = 4;
+   */
+  dryRun: boolean;
+
+  /**
+   * Bytes of history to come down to; default: the quota.
+   *
+   * @generated from field: optional uint64 target_bytes = 5;
+   */
+  targetBytes?: bigint | undefined;
+};
+
+/**
+ * Describes the message gin.v1.CollectGarbageRequest.
+ * Use `create(CollectGarbageRequestSchema)` to create a new message.
+ */
+export const CollectGarbageRequestSchema: GenMessage<CollectGarbageRequest> = /*@__PURE__*/
+  messageDesc(file_gin_v1_admin, 25);
+
+/**
+ * @generated from message gin.v1.CollectGarbageResponse
+ */
+export type CollectGarbageResponse = Message<"gin.v1.CollectGarbageResponse"> & {
+  /**
+   * @generated from field: uint64 quota_bytes = 1;
+   */
+  quotaBytes: bigint;
+
+  /**
+   * Bytes of the store before and after.
+   *
+   * @generated from field: uint64 before_bytes = 2;
+   */
+  beforeBytes: bigint;
+
+  /**
+   * @generated from field: uint64 after_bytes = 3;
+   */
+  afterBytes: bigint;
+
+  /**
+   * Contents nothing names any more.
+   *
+   * @generated from field: uint64 unreachable_objects = 4;
+   */
+  unreachableObjects: bigint;
+
+  /**
+   * Contents of old checkpoints that were given up.
+   *
+   * @generated from field: uint64 thinned_objects = 5;
+   */
+  thinnedObjects: bigint;
+
+  /**
+   * Checkpoints past their age or count.
+   *
+   * @generated from field: uint64 removed_checkpoints = 6;
+   */
+  removedCheckpoints: bigint;
+
+  /**
+   * @generated from field: bool dry_run = 7;
+   */
+  dryRun: boolean;
+
+  /**
+   * @generated from field: bool replayed = 8;
+   */
+  replayed: boolean;
+
+  /**
+   * @generated from field: string request_id = 9;
+   */
+  requestId: string;
+};
+
+/**
+ * Describes the message gin.v1.CollectGarbageResponse.
+ * Use `create(CollectGarbageResponseSchema)` to create a new message.
+ */
+export const CollectGarbageResponseSchema: GenMessage<CollectGarbageResponse> = /*@__PURE__*/
+  messageDesc(file_gin_v1_admin, 26);
 
 /**
  * @generated from service gin.v1.AdminService
@@ -875,6 +1111,16 @@ export const AdminService: GenService<{
     output: typeof RemoveWorkspaceResponseSchema;
   },
   /**
+   * Takes a workspace whose directory was moved to where it is now.
+   *
+   * @generated from rpc gin.v1.AdminService.Relink
+   */
+  relink: {
+    methodKind: "unary";
+    input: typeof RelinkRequestSchema;
+    output: typeof RelinkResponseSchema;
+  },
+  /**
    * @generated from rpc gin.v1.AdminService.CreateToken
    */
   createToken: {
@@ -905,6 +1151,14 @@ export const AdminService: GenService<{
     methodKind: "unary";
     input: typeof StatusRequestSchema;
     output: typeof StatusResponseSchema;
+  },
+  /**
+   * @generated from rpc gin.v1.AdminService.CollectGarbage
+   */
+  collectGarbage: {
+    methodKind: "unary";
+    input: typeof CollectGarbageRequestSchema;
+    output: typeof CollectGarbageResponseSchema;
   },
   /**
    * @generated from rpc gin.v1.AdminService.Backup

@@ -6,18 +6,26 @@
 
 import type { GenEnum, GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
 import { enumDesc, fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
+import type { ListAnnotationsRequest, ListAnnotationsResponse, WriteAnnotationRequest, WriteAnnotationResponse } from "./annotation_pb.ts";
+import { file_gin_v1_annotation } from "./annotation_pb.ts";
 import type { ErrorDetail, State } from "./common_pb.ts";
 import { file_gin_v1_common } from "./common_pb.ts";
 import type { CapabilitiesRequest, CapabilitiesResponse, ContextRequest, ContextResponse } from "./context_pb.ts";
 import { file_gin_v1_context } from "./context_pb.ts";
+import type { DiffRequest, DiffResponse } from "./diff_pb.ts";
+import { file_gin_v1_diff } from "./diff_pb.ts";
 import type { DetailsRequest, DetailsResponse, ExplainRequest, ExplainResponse, ListCheckpointsRequest, ListCheckpointsResponse } from "./history_pb.ts";
 import { file_gin_v1_history } from "./history_pb.ts";
 import type { AcquireLeaseRequest, AcquireLeaseResponse, BreakLeaseRequest, BreakLeaseResponse, ListLeasesRequest, ListLeasesResponse, ReleaseLeaseRequest, ReleaseLeaseResponse, RenewLeaseRequest, RenewLeaseResponse } from "./lease_pb.ts";
 import { file_gin_v1_lease } from "./lease_pb.ts";
+import type { OriginRequest, OriginResponse } from "./origin_pb.ts";
+import { file_gin_v1_origin } from "./origin_pb.ts";
 import type { ReadPathRequest, ReadPathResponse } from "./read_pb.ts";
 import { file_gin_v1_read } from "./read_pb.ts";
 import type { SaveRequest, SaveResponse } from "./save_pb.ts";
 import { file_gin_v1_save } from "./save_pb.ts";
+import type { RedoRequest, RedoResponse, UndoRequest, UndoResponse } from "./undo_pb.ts";
+import { file_gin_v1_undo } from "./undo_pb.ts";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import { file_google_protobuf_struct, file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
 import type { JsonObject, Message } from "@bufbuild/protobuf";
@@ -26,7 +34,7 @@ import type { JsonObject, Message } from "@bufbuild/protobuf";
  * Describes the file gin/v1/call.proto.
  */
 export const file_gin_v1_call: GenFile = /*@__PURE__*/
-  fileDesc("ChFnaW4vdjEvY2FsbC5wcm90bxIGZ2luLnYxIoABChVSZXF1ZXN0T3V0Y29tZVJlcXVlc3QSEgoKcmVwb3NpdG9yeRgBIAEoCRIRCgl3b3Jrc3BhY2UYAiABKAkSEgoKcmVxdWVzdF9pZBgDIAEoCRIZChF0YXJnZXRfcmVxdWVzdF9pZBgEIAEoCRIRCglwcmluY2lwYWwYBSABKAki2QIKFlJlcXVlc3RPdXRjb21lUmVzcG9uc2USHAoFc3RhdGUYASABKAsyDS5naW4udjEuU3RhdGUSGQoRdGFyZ2V0X3JlcXVlc3RfaWQYAiABKAkSIAoHb3V0Y29tZRgDIAEoDjIPLmdpbi52MS5PdXRjb21lEiIKCHJlc3BvbnNlGAQgASgLMhAuZ2luLnYxLlJlc3BvbnNlEiIKBWVycm9yGAUgASgLMhMuZ2luLnYxLkVycm9yRGV0YWlsEi4KCmtlcHRfc2luY2UYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEigKBHRpbWUYByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhEKCW9wZXJhdGlvbhgIIAEoCRIvCg5hZG1pbl9yZXNwb25zZRgJIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QilwUKB1JlcXVlc3QSMwoMY2FwYWJpbGl0aWVzGAEgASgLMhsuZ2luLnYxLkNhcGFiaWxpdGllc1JlcXVlc3RIABIpCgdjb250ZXh0GAIgASgLMhYuZ2luLnYxLkNvbnRleHRSZXF1ZXN0SAASLAoJcmVhZF9wYXRoGAMgASgLMhcuZ2luLnYxLlJlYWRQYXRoUmVxdWVzdEgAEiMKBHNhdmUYBCABKAsyEy5naW4udjEuU2F2ZVJlcXVlc3RIABI4Cg9yZXF1ZXN0X291dGNvbWUYBSABKAsyHS5naW4udjEuUmVxdWVzdE91dGNvbWVSZXF1ZXN0SAASNAoNYWNxdWlyZV9sZWFzZRgGIAEoCzIbLmdpbi52MS5BY3F1aXJlTGVhc2VSZXF1ZXN0SAASMAoLcmVuZXdfbGVhc2UYByABKAsyGS5naW4udjEuUmVuZXdMZWFzZVJlcXVlc3RIABI0Cg1yZWxlYXNlX2xlYXNlGAggASgLMhsuZ2luLnYxLlJlbGVhc2VMZWFzZVJlcXVlc3RIABIwCgtsaXN0X2xlYXNlcxgJIAEoCzIZLmdpbi52MS5MaXN0TGVhc2VzUmVxdWVzdEgAEjAKC2JyZWFrX2xlYXNlGAogASgLMhkuZ2luLnYxLkJyZWFrTGVhc2VSZXF1ZXN0SAASOgoQbGlzdF9jaGVja3BvaW50cxgLIAEoCzIeLmdpbi52MS5MaXN0Q2hlY2twb2ludHNSZXF1ZXN0SAASKQoHZXhwbGFpbhgMIAEoCzIWLmdpbi52MS5FeHBsYWluUmVxdWVzdEgAEikKB2RldGFpbHMYDSABKAsyFi5naW4udjEuRGV0YWlsc1JlcXVlc3RIAEILCglvcGVyYXRpb24iyAUKCFJlc3BvbnNlEjQKDGNhcGFiaWxpdGllcxgBIAEoCzIcLmdpbi52MS5DYXBhYmlsaXRpZXNSZXNwb25zZUgAEioKB2NvbnRleHQYAiABKAsyFy5naW4udjEuQ29udGV4dFJlc3BvbnNlSAASLQoJcmVhZF9wYXRoGAMgASgLMhguZ2luLnYxLlJlYWRQYXRoUmVzcG9uc2VIABIkCgRzYXZlGAQgASgLMhQuZ2luLnYxLlNhdmVSZXNwb25zZUgAEjkKD3JlcXVlc3Rfb3V0Y29tZRgFIAEoCzIeLmdpbi52MS5SZXF1ZXN0T3V0Y29tZVJlc3BvbnNlSAASNQoNYWNxdWlyZV9sZWFzZRgGIAEoCzIcLmdpbi52MS5BY3F1aXJlTGVhc2VSZXNwb25zZUgAEjEKC3JlbmV3X2xlYXNlGAcgASgLMhouZ2luLnYxLlJlbmV3TGVhc2VSZXNwb25zZUgAEjUKDXJlbGVhc2VfbGVhc2UYCCABKAsyHC5naW4udjEuUmVsZWFzZUxlYXNlUmVzcG9uc2VIABIxCgtsaXN0X2xlYXNlcxgJIAEoCzIaLmdpbi52MS5MaXN0TGVhc2VzUmVzcG9uc2VIABIxCgticmVha19sZWFzZRgKIAEoCzIaLmdpbi52MS5CcmVha0xlYXNlUmVzcG9uc2VIABI7ChBsaXN0X2NoZWNrcG9pbnRzGAsgASgLMh8uZ2luLnYxLkxpc3RDaGVja3BvaW50c1Jlc3BvbnNlSAASKgoHZXhwbGFpbhgMIAEoCzIXLmdpbi52MS5FeHBsYWluUmVzcG9uc2VIABIqCgdkZXRhaWxzGA0gASgLMhcuZ2luLnYxLkRldGFpbHNSZXNwb25zZUgAEiQKBWVycm9yGA8gASgLMhMuZ2luLnYxLkVycm9yRGV0YWlsSABCCAoGcmVzdWx0KpoBCgdPdXRjb21lEhcKE09VVENPTUVfVU5TUEVDSUZJRUQQABIVChFPVVRDT01FX0NPTU1JVFRFRBABEhQKEE9VVENPTUVfUkVKRUNURUQQAhIXChNPVVRDT01FX0lOX1BST0dSRVNTEAMSFQoRT1VUQ09NRV9OT1RfRk9VTkQQBBIZChVPVVRDT01FX0lOREVURVJNSU5BVEUQBWIGcHJvdG8z", [file_gin_v1_common, file_gin_v1_context, file_gin_v1_history, file_gin_v1_lease, file_gin_v1_read, file_gin_v1_save, file_google_protobuf_struct, file_google_protobuf_timestamp]);
+  fileDesc("ChFnaW4vdjEvY2FsbC5wcm90bxIGZ2luLnYxIoABChVSZXF1ZXN0T3V0Y29tZVJlcXVlc3QSEgoKcmVwb3NpdG9yeRgBIAEoCRIRCgl3b3Jrc3BhY2UYAiABKAkSEgoKcmVxdWVzdF9pZBgDIAEoCRIZChF0YXJnZXRfcmVxdWVzdF9pZBgEIAEoCRIRCglwcmluY2lwYWwYBSABKAki2QIKFlJlcXVlc3RPdXRjb21lUmVzcG9uc2USHAoFc3RhdGUYASABKAsyDS5naW4udjEuU3RhdGUSGQoRdGFyZ2V0X3JlcXVlc3RfaWQYAiABKAkSIAoHb3V0Y29tZRgDIAEoDjIPLmdpbi52MS5PdXRjb21lEiIKCHJlc3BvbnNlGAQgASgLMhAuZ2luLnYxLlJlc3BvbnNlEiIKBWVycm9yGAUgASgLMhMuZ2luLnYxLkVycm9yRGV0YWlsEi4KCmtlcHRfc2luY2UYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEigKBHRpbWUYByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhEKCW9wZXJhdGlvbhgIIAEoCRIvCg5hZG1pbl9yZXNwb25zZRgJIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QipwcKB1JlcXVlc3QSMwoMY2FwYWJpbGl0aWVzGAEgASgLMhsuZ2luLnYxLkNhcGFiaWxpdGllc1JlcXVlc3RIABIpCgdjb250ZXh0GAIgASgLMhYuZ2luLnYxLkNvbnRleHRSZXF1ZXN0SAASLAoJcmVhZF9wYXRoGAMgASgLMhcuZ2luLnYxLlJlYWRQYXRoUmVxdWVzdEgAEiMKBHNhdmUYBCABKAsyEy5naW4udjEuU2F2ZVJlcXVlc3RIABI4Cg9yZXF1ZXN0X291dGNvbWUYBSABKAsyHS5naW4udjEuUmVxdWVzdE91dGNvbWVSZXF1ZXN0SAASNAoNYWNxdWlyZV9sZWFzZRgGIAEoCzIbLmdpbi52MS5BY3F1aXJlTGVhc2VSZXF1ZXN0SAASMAoLcmVuZXdfbGVhc2UYByABKAsyGS5naW4udjEuUmVuZXdMZWFzZVJlcXVlc3RIABI0Cg1yZWxlYXNlX2xlYXNlGAggASgLMhsuZ2luLnYxLlJlbGVhc2VMZWFzZVJlcXVlc3RIABIwCgtsaXN0X2xlYXNlcxgJIAEoCzIZLmdpbi52MS5MaXN0TGVhc2VzUmVxdWVzdEgAEjAKC2JyZWFrX2xlYXNlGAogASgLMhkuZ2luLnYxLkJyZWFrTGVhc2VSZXF1ZXN0SAASOgoQbGlzdF9jaGVja3BvaW50cxgLIAEoCzIeLmdpbi52MS5MaXN0Q2hlY2twb2ludHNSZXF1ZXN0SAASKQoHZXhwbGFpbhgMIAEoCzIWLmdpbi52MS5FeHBsYWluUmVxdWVzdEgAEikKB2RldGFpbHMYDSABKAsyFi5naW4udjEuRGV0YWlsc1JlcXVlc3RIABIjCgRkaWZmGA4gASgLMhMuZ2luLnYxLkRpZmZSZXF1ZXN0SAASJwoGb3JpZ2luGBAgASgLMhUuZ2luLnYxLk9yaWdpblJlcXVlc3RIABI6ChB3cml0ZV9hbm5vdGF0aW9uGBEgASgLMh4uZ2luLnYxLldyaXRlQW5ub3RhdGlvblJlcXVlc3RIABI6ChBsaXN0X2Fubm90YXRpb25zGBIgASgLMh4uZ2luLnYxLkxpc3RBbm5vdGF0aW9uc1JlcXVlc3RIABIjCgR1bmRvGBMgASgLMhMuZ2luLnYxLlVuZG9SZXF1ZXN0SAASIwoEcmVkbxgUIAEoCzITLmdpbi52MS5SZWRvUmVxdWVzdEgAQgsKCW9wZXJhdGlvbiLeBwoIUmVzcG9uc2USNAoMY2FwYWJpbGl0aWVzGAEgASgLMhwuZ2luLnYxLkNhcGFiaWxpdGllc1Jlc3BvbnNlSAASKgoHY29udGV4dBgCIAEoCzIXLmdpbi52MS5Db250ZXh0UmVzcG9uc2VIABItCglyZWFkX3BhdGgYAyABKAsyGC5naW4udjEuUmVhZFBhdGhSZXNwb25zZUgAEiQKBHNhdmUYBCABKAsyFC5naW4udjEuU2F2ZVJlc3BvbnNlSAASOQoPcmVxdWVzdF9vdXRjb21lGAUgASgLMh4uZ2luLnYxLlJlcXVlc3RPdXRjb21lUmVzcG9uc2VIABI1Cg1hY3F1aXJlX2xlYXNlGAYgASgLMhwuZ2luLnYxLkFjcXVpcmVMZWFzZVJlc3BvbnNlSAASMQoLcmVuZXdfbGVhc2UYByABKAsyGi5naW4udjEuUmVuZXdMZWFzZVJlc3BvbnNlSAASNQoNcmVsZWFzZV9sZWFzZRgIIAEoCzIcLmdpbi52MS5SZWxlYXNlTGVhc2VSZXNwb25zZUgAEjEKC2xpc3RfbGVhc2VzGAkgASgLMhouZ2luLnYxLkxpc3RMZWFzZXNSZXNwb25zZUgAEjEKC2JyZWFrX2xlYXNlGAogASgLMhouZ2luLnYxLkJyZWFrTGVhc2VSZXNwb25zZUgAEjsKEGxpc3RfY2hlY2twb2ludHMYCyABKAsyHy5naW4udjEuTGlzdENoZWNrcG9pbnRzUmVzcG9uc2VIABIqCgdleHBsYWluGAwgASgLMhcuZ2luLnYxLkV4cGxhaW5SZXNwb25zZUgAEioKB2RldGFpbHMYDSABKAsyFy5naW4udjEuRGV0YWlsc1Jlc3BvbnNlSAASJAoEZGlmZhgOIAEoCzIULmdpbi52MS5EaWZmUmVzcG9uc2VIABIkCgVlcnJvchgPIAEoCzITLmdpbi52MS5FcnJvckRldGFpbEgAEigKBm9yaWdpbhgQIAEoCzIWLmdpbi52MS5PcmlnaW5SZXNwb25zZUgAEjsKEHdyaXRlX2Fubm90YXRpb24YESABKAsyHy5naW4udjEuV3JpdGVBbm5vdGF0aW9uUmVzcG9uc2VIABI7ChBsaXN0X2Fubm90YXRpb25zGBIgASgLMh8uZ2luLnYxLkxpc3RBbm5vdGF0aW9uc1Jlc3BvbnNlSAASJAoEdW5kbxgTIAEoCzIULmdpbi52MS5VbmRvUmVzcG9uc2VIABIkCgRyZWRvGBQgASgLMhQuZ2luLnYxLlJlZG9SZXNwb25zZUgAQggKBnJlc3VsdCqaAQoHT3V0Y29tZRIXChNPVVRDT01FX1VOU1BFQ0lGSUVEEAASFQoRT1VUQ09NRV9DT01NSVRURUQQARIUChBPVVRDT01FX1JFSkVDVEVEEAISFwoTT1VUQ09NRV9JTl9QUk9HUkVTUxADEhUKEU9VVENPTUVfTk9UX0ZPVU5EEAQSGQoVT1VUQ09NRV9JTkRFVEVSTUlOQVRFEAViBnByb3RvMw", [file_gin_v1_annotation, file_gin_v1_common, file_gin_v1_context, file_gin_v1_diff, file_gin_v1_history, file_gin_v1_lease, file_gin_v1_origin, file_gin_v1_read, file_gin_v1_save, file_gin_v1_undo, file_google_protobuf_struct, file_google_protobuf_timestamp]);
 
 /**
  * @generated from message gin.v1.RequestOutcomeRequest
@@ -221,6 +229,42 @@ export type Request = Message<"gin.v1.Request"> & {
      */
     value: DetailsRequest;
     case: "details";
+  } | {
+    /**
+     * @generated from field: gin.v1.DiffRequest diff = 14;
+     */
+    value: DiffRequest;
+    case: "diff";
+  } | {
+    /**
+     * @generated from field: gin.v1.OriginRequest origin = 16;
+     */
+    value: OriginRequest;
+    case: "origin";
+  } | {
+    /**
+     * @generated from field: gin.v1.WriteAnnotationRequest write_annotation = 17;
+     */
+    value: WriteAnnotationRequest;
+    case: "writeAnnotation";
+  } | {
+    /**
+     * @generated from field: gin.v1.ListAnnotationsRequest list_annotations = 18;
+     */
+    value: ListAnnotationsRequest;
+    case: "listAnnotations";
+  } | {
+    /**
+     * @generated from field: gin.v1.UndoRequest undo = 19;
+     */
+    value: UndoRequest;
+    case: "undo";
+  } | {
+    /**
+     * @generated from field: gin.v1.RedoRequest redo = 20;
+     */
+    value: RedoRequest;
+    case: "redo";
   } | { case: undefined; value?: undefined };
 };
 
@@ -320,10 +364,46 @@ export type Response = Message<"gin.v1.Response"> & {
     case: "details";
   } | {
     /**
+     * @generated from field: gin.v1.DiffResponse diff = 14;
+     */
+    value: DiffResponse;
+    case: "diff";
+  } | {
+    /**
      * @generated from field: gin.v1.ErrorDetail error = 15;
      */
     value: ErrorDetail;
     case: "error";
+  } | {
+    /**
+     * @generated from field: gin.v1.OriginResponse origin = 16;
+     */
+    value: OriginResponse;
+    case: "origin";
+  } | {
+    /**
+     * @generated from field: gin.v1.WriteAnnotationResponse write_annotation = 17;
+     */
+    value: WriteAnnotationResponse;
+    case: "writeAnnotation";
+  } | {
+    /**
+     * @generated from field: gin.v1.ListAnnotationsResponse list_annotations = 18;
+     */
+    value: ListAnnotationsResponse;
+    case: "listAnnotations";
+  } | {
+    /**
+     * @generated from field: gin.v1.UndoResponse undo = 19;
+     */
+    value: UndoResponse;
+    case: "undo";
+  } | {
+    /**
+     * @generated from field: gin.v1.RedoResponse redo = 20;
+     */
+    value: RedoResponse;
+    case: "redo";
   } | { case: undefined; value?: undefined };
 };
 

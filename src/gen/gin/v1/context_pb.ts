@@ -20,7 +20,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file gin/v1/context.proto.
  */
 export const file_gin_v1_context: GenFile = /*@__PURE__*/
-  fileDesc("ChRnaW4vdjEvY29udGV4dC5wcm90bxIGZ2luLnYxIlAKE0NhcGFiaWxpdGllc1JlcXVlc3QSEgoKcmVwb3NpdG9yeRgBIAEoCRIRCgl3b3Jrc3BhY2UYAiABKAkSEgoKcmVxdWVzdF9pZBgDIAEoCSJFCglPcGVyYXRpb24SDAoEbmFtZRgBIAEoCRINCgVmaWVsZBgCIAEoCRIMCgRraW5kGAMgASgJEg0KBXNjb3BlGAQgASgJIjIKBUxpbWl0EgwKBG5hbWUYASABKAkSDQoFdmFsdWUYAiABKAQSDAoEdW5pdBgDIAEoCSI0CgdGZWF0dXJlEgwKBG5hbWUYASABKAkSDQoFdmFsdWUYAiABKAkSDAoEbm90ZRgDIAEoCSLjAQoUQ2FwYWJpbGl0aWVzUmVzcG9uc2USHAoFc3RhdGUYASABKAsyDS5naW4udjEuU3RhdGUSDwoHdmVyc2lvbhgCIAEoCRIQCghwcm90b2NvbBgDIAEoDRIRCglwcmluY2lwYWwYBCABKAkSDgoGc2NvcGVzGAUgAygJEiUKCm9wZXJhdGlvbnMYBiADKAsyES5naW4udjEuT3BlcmF0aW9uEh0KBmxpbWl0cxgHIAMoCzINLmdpbi52MS5MaW1pdBIhCghmZWF0dXJlcxgIIAMoCzIPLmdpbi52MS5GZWF0dXJlIp8BCg5Db250ZXh0UmVxdWVzdBISCgpyZXBvc2l0b3J5GAEgASgJEhEKCXdvcmtzcGFjZRgCIAEoCRISCgpyZXF1ZXN0X2lkGAMgASgJEh0KEHNpbmNlX2dlbmVyYXRpb24YBCABKARIAIgBARIMCgRmdWxsGAUgASgIEhAKCHNlY3Rpb25zGAYgAygJQhMKEV9zaW5jZV9nZW5lcmF0aW9uIrEDCg9Db250ZXh0UmVzcG9uc2USHAoFc3RhdGUYASABKAsyDS5naW4udjEuU3RhdGUSEgoKcmVwb3NpdG9yeRgCIAEoCRIXCg9yZXBvc2l0b3J5X25hbWUYAyABKAkSEQoJd29ya3NwYWNlGAQgASgJEhYKDndvcmtzcGFjZV9uYW1lGAUgASgJEgwKBHJvb3QYBiABKAkSDgoGc3RhdHVzGAcgASgJEhMKC3N0YXR1c19ub3RlGAggASgJEgwKBGJhc2UYCSABKAkSEQoJcHVibGlzaGVkGAogASgJEhEKCXByaW5jaXBhbBgLIAEoCRIdCgZsZWFzZXMYDCADKAsyDS5naW4udjEuTGVhc2USFQoNaGlzdG9yeV9ieXRlcxgNIAEoBBI6ChZoaXN0b3J5X2NvbXBsZXRlX3NpbmNlGA4gASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIjCgdjaGFuZ2VzGA8gAygLMhIuZ2luLnYxLkNoZWNrcG9pbnQSEwoLY2hhbmdlc19jdXQYECABKAgSFQoNYXBwbHlfcGVuZGluZxgRIAEoBGIGcHJvdG8z", [file_gin_v1_common, file_gin_v1_history, file_gin_v1_lease, file_google_protobuf_timestamp]);
+  fileDesc("ChRnaW4vdjEvY29udGV4dC5wcm90bxIGZ2luLnYxIlAKE0NhcGFiaWxpdGllc1JlcXVlc3QSEgoKcmVwb3NpdG9yeRgBIAEoCRIRCgl3b3Jrc3BhY2UYAiABKAkSEgoKcmVxdWVzdF9pZBgDIAEoCSJFCglPcGVyYXRpb24SDAoEbmFtZRgBIAEoCRINCgVmaWVsZBgCIAEoCRIMCgRraW5kGAMgASgJEg0KBXNjb3BlGAQgASgJIjIKBUxpbWl0EgwKBG5hbWUYASABKAkSDQoFdmFsdWUYAiABKAQSDAoEdW5pdBgDIAEoCSI0CgdGZWF0dXJlEgwKBG5hbWUYASABKAkSDQoFdmFsdWUYAiABKAkSDAoEbm90ZRgDIAEoCSLjAQoUQ2FwYWJpbGl0aWVzUmVzcG9uc2USHAoFc3RhdGUYASABKAsyDS5naW4udjEuU3RhdGUSDwoHdmVyc2lvbhgCIAEoCRIQCghwcm90b2NvbBgDIAEoDRIRCglwcmluY2lwYWwYBCABKAkSDgoGc2NvcGVzGAUgAygJEiUKCm9wZXJhdGlvbnMYBiADKAsyES5naW4udjEuT3BlcmF0aW9uEh0KBmxpbWl0cxgHIAMoCzINLmdpbi52MS5MaW1pdBIhCghmZWF0dXJlcxgIIAMoCzIPLmdpbi52MS5GZWF0dXJlIlYKDkltcG9ydFByb2dyZXNzEgwKBGRvbmUYASABKAgSDQoFZmlsZXMYAiABKAQSDQoFYnl0ZXMYAyABKAQSGAoQZGlyZWN0b3JpZXNfbGVmdBgEIAEoBCJRCg1XYXRjaGVySGVhbHRoEgwKBGtpbmQYASABKAkSDwoHaGVhbHRoeRgCIAEoCBITCgtkaXJlY3RvcmllcxgDIAEoBBIMCgRub3RlGAQgASgJIlgKCEdpdEZhY3RzEhMKC2Jhc2VfY29tbWl0GAEgASgJEhMKC2hlYWRfY29tbWl0GAIgASgJEg4KBmJyYW5jaBgDIAEoCRISCgpoZWFkX21vdmVkGAQgASgIIp8BCg5Db250ZXh0UmVxdWVzdBISCgpyZXBvc2l0b3J5GAEgASgJEhEKCXdvcmtzcGFjZRgCIAEoCRISCgpyZXF1ZXN0X2lkGAMgASgJEh0KEHNpbmNlX2dlbmVyYXRpb24YBCABKARIAIgBARIMCgRmdWxsGAUgASgIEhAKCHNlY3Rpb25zGAYgAygJQhMKEV9zaW5jZV9nZW5lcmF0aW9uIr0ECg9Db250ZXh0UmVzcG9uc2USHAoFc3RhdGUYASABKAsyDS5naW4udjEuU3RhdGUSEgoKcmVwb3NpdG9yeRgCIAEoCRIXCg9yZXBvc2l0b3J5X25hbWUYAyABKAkSEQoJd29ya3NwYWNlGAQgASgJEhYKDndvcmtzcGFjZV9uYW1lGAUgASgJEgwKBHJvb3QYBiABKAkSDgoGc3RhdHVzGAcgASgJEhMKC3N0YXR1c19ub3RlGAggASgJEgwKBGJhc2UYCSABKAkSEQoJcHVibGlzaGVkGAogASgJEhEKCXByaW5jaXBhbBgLIAEoCRIdCgZsZWFzZXMYDCADKAsyDS5naW4udjEuTGVhc2USFQoNaGlzdG9yeV9ieXRlcxgNIAEoBBI6ChZoaXN0b3J5X2NvbXBsZXRlX3NpbmNlGA4gASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIjCgdjaGFuZ2VzGA8gAygLMhIuZ2luLnYxLkNoZWNrcG9pbnQSEwoLY2hhbmdlc19jdXQYECABKAgSFQoNYXBwbHlfcGVuZGluZxgRIAEoBBImCgZpbXBvcnQYEiABKAsyFi5naW4udjEuSW1wb3J0UHJvZ3Jlc3MSJgoHd2F0Y2hlchgTIAEoCzIVLmdpbi52MS5XYXRjaGVySGVhbHRoEh0KA2dpdBgUIAEoCzIQLmdpbi52MS5HaXRGYWN0cxIbChNoaXN0b3J5X3F1b3RhX2J5dGVzGBUgASgEYgZwcm90bzM", [file_gin_v1_common, file_gin_v1_history, file_gin_v1_lease, file_google_protobuf_timestamp]);
 
 /**
  * @generated from message gin.v1.CapabilitiesRequest
@@ -198,6 +198,118 @@ export const CapabilitiesResponseSchema: GenMessage<CapabilitiesResponse> = /*@_
   messageDesc(file_gin_v1_context, 4);
 
 /**
+ * How far the first look at the whole tree is.
+ *
+ * @generated from message gin.v1.ImportProgress
+ */
+export type ImportProgress = Message<"gin.v1.ImportProgress"> & {
+  /**
+   * @generated from field: bool done = 1;
+   */
+  done: boolean;
+
+  /**
+   * @generated from field: uint64 files = 2;
+   */
+  files: bigint;
+
+  /**
+   * @generated from field: uint64 bytes = 3;
+   */
+  bytes: bigint;
+
+  /**
+   * Directories known and not looked into yet.
+   *
+   * @generated from field: uint64 directories_left = 4;
+   */
+  directoriesLeft: bigint;
+};
+
+/**
+ * Describes the message gin.v1.ImportProgress.
+ * Use `create(ImportProgressSchema)` to create a new message.
+ */
+export const ImportProgressSchema: GenMessage<ImportProgress> = /*@__PURE__*/
+  messageDesc(file_gin_v1_context, 5);
+
+/**
+ * What tells gin of changes outside. A hint only: each read and save compares with the disk.
+ *
+ * @generated from message gin.v1.WatcherHealth
+ */
+export type WatcherHealth = Message<"gin.v1.WatcherHealth"> & {
+  /**
+   * "inotify", "chokidar", "polling" or "off".
+   *
+   * @generated from field: string kind = 1;
+   */
+  kind: string;
+
+  /**
+   * @generated from field: bool healthy = 2;
+   */
+  healthy: boolean;
+
+  /**
+   * @generated from field: uint64 directories = 3;
+   */
+  directories: bigint;
+
+  /**
+   * Why it is not healthy, or polls.
+   *
+   * @generated from field: string note = 4;
+   */
+  note: string;
+};
+
+/**
+ * Describes the message gin.v1.WatcherHealth.
+ * Use `create(WatcherHealthSchema)` to create a new message.
+ */
+export const WatcherHealthSchema: GenMessage<WatcherHealth> = /*@__PURE__*/
+  messageDesc(file_gin_v1_context, 6);
+
+/**
+ * @generated from message gin.v1.GitFacts
+ */
+export type GitFacts = Message<"gin.v1.GitFacts"> & {
+  /**
+   * Commit the base was taken from.
+   *
+   * @generated from field: string base_commit = 1;
+   */
+  baseCommit: string;
+
+  /**
+   * @generated from field: string head_commit = 2;
+   */
+  headCommit: string;
+
+  /**
+   * Empty when HEAD is detached.
+   *
+   * @generated from field: string branch = 3;
+   */
+  branch: string;
+
+  /**
+   * True when HEAD is another commit than the base's.
+   *
+   * @generated from field: bool head_moved = 4;
+   */
+  headMoved: boolean;
+};
+
+/**
+ * Describes the message gin.v1.GitFacts.
+ * Use `create(GitFactsSchema)` to create a new message.
+ */
+export const GitFactsSchema: GenMessage<GitFacts> = /*@__PURE__*/
+  messageDesc(file_gin_v1_context, 7);
+
+/**
  * @generated from message gin.v1.ContextRequest
  */
 export type ContextRequest = Message<"gin.v1.ContextRequest"> & {
@@ -229,7 +341,7 @@ export type ContextRequest = Message<"gin.v1.ContextRequest"> & {
   full: boolean;
 
   /**
-   * "leases", "changes", "root", "history"; none is all.
+   * "leases", "changes", "root", "history", "import", "watcher", "git"; none is all.
    *
    * @generated from field: repeated string sections = 6;
    */
@@ -241,7 +353,7 @@ export type ContextRequest = Message<"gin.v1.ContextRequest"> & {
  * Use `create(ContextRequestSchema)` to create a new message.
  */
 export const ContextRequestSchema: GenMessage<ContextRequest> = /*@__PURE__*/
-  messageDesc(file_gin_v1_context, 5);
+  messageDesc(file_gin_v1_context, 8);
 
 /**
  * @generated from message gin.v1.ContextResponse
@@ -337,6 +449,30 @@ export type ContextResponse = Message<"gin.v1.ContextResponse"> & {
    * @generated from field: uint64 apply_pending = 17;
    */
   applyPending: bigint;
+
+  /**
+   * @generated from field: gin.v1.ImportProgress import = 18;
+   */
+  import?: ImportProgress | undefined;
+
+  /**
+   * @generated from field: gin.v1.WatcherHealth watcher = 19;
+   */
+  watcher?: WatcherHealth | undefined;
+
+  /**
+   * Absent when the root is no Git work tree.
+   *
+   * @generated from field: gin.v1.GitFacts git = 20;
+   */
+  git?: GitFacts | undefined;
+
+  /**
+   * Bytes history may take; history_bytes is what it takes.
+   *
+   * @generated from field: uint64 history_quota_bytes = 21;
+   */
+  historyQuotaBytes: bigint;
 };
 
 /**
@@ -344,5 +480,5 @@ export type ContextResponse = Message<"gin.v1.ContextResponse"> & {
  * Use `create(ContextResponseSchema)` to create a new message.
  */
 export const ContextResponseSchema: GenMessage<ContextResponse> = /*@__PURE__*/
-  messageDesc(file_gin_v1_context, 6);
+  messageDesc(file_gin_v1_context, 9);
 

@@ -6,24 +6,34 @@
 
 import type { GenFile, GenService } from "@bufbuild/protobuf/codegenv2";
 import { fileDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
+import type { ListAnnotationsRequestSchema, ListAnnotationsResponseSchema, WriteAnnotationRequestSchema, WriteAnnotationResponseSchema } from "./annotation_pb.ts";
+import { file_gin_v1_annotation } from "./annotation_pb.ts";
 import type { RequestOutcomeRequestSchema, RequestOutcomeResponseSchema, RequestSchema, ResponseSchema } from "./call_pb.ts";
 import { file_gin_v1_call } from "./call_pb.ts";
 import type { CapabilitiesRequestSchema, CapabilitiesResponseSchema, ContextRequestSchema, ContextResponseSchema } from "./context_pb.ts";
 import { file_gin_v1_context } from "./context_pb.ts";
+import type { DiffRequestSchema, DiffResponseSchema } from "./diff_pb.ts";
+import { file_gin_v1_diff } from "./diff_pb.ts";
 import type { DetailsRequestSchema, DetailsResponseSchema, ExplainRequestSchema, ExplainResponseSchema, ListCheckpointsRequestSchema, ListCheckpointsResponseSchema } from "./history_pb.ts";
 import { file_gin_v1_history } from "./history_pb.ts";
 import type { AcquireLeaseRequestSchema, AcquireLeaseResponseSchema, BreakLeaseRequestSchema, BreakLeaseResponseSchema, ListLeasesRequestSchema, ListLeasesResponseSchema, ReleaseLeaseRequestSchema, ReleaseLeaseResponseSchema, RenewLeaseRequestSchema, RenewLeaseResponseSchema } from "./lease_pb.ts";
 import { file_gin_v1_lease } from "./lease_pb.ts";
+import type { OriginRequestSchema, OriginResponseSchema } from "./origin_pb.ts";
+import { file_gin_v1_origin } from "./origin_pb.ts";
 import type { ReadPathRequestSchema, ReadPathResponseSchema } from "./read_pb.ts";
 import { file_gin_v1_read } from "./read_pb.ts";
 import type { SaveRequestSchema, SaveResponseSchema } from "./save_pb.ts";
 import { file_gin_v1_save } from "./save_pb.ts";
+import type { RedoRequestSchema, RedoResponseSchema, UndoRequestSchema, UndoResponseSchema } from "./undo_pb.ts";
+import { file_gin_v1_undo } from "./undo_pb.ts";
+import type { WatchRequestSchema, WatchResponseSchema } from "./watch_pb.ts";
+import { file_gin_v1_watch } from "./watch_pb.ts";
 
 /**
  * Describes the file gin/v1/service.proto.
  */
 export const file_gin_v1_service: GenFile = /*@__PURE__*/
-  fileDesc("ChRnaW4vdjEvc2VydmljZS5wcm90bxIGZ2luLnYxMrIHCgpHaW5TZXJ2aWNlEkkKDENhcGFiaWxpdGllcxIbLmdpbi52MS5DYXBhYmlsaXRpZXNSZXF1ZXN0GhwuZ2luLnYxLkNhcGFiaWxpdGllc1Jlc3BvbnNlEjoKB0NvbnRleHQSFi5naW4udjEuQ29udGV4dFJlcXVlc3QaFy5naW4udjEuQ29udGV4dFJlc3BvbnNlEj0KCFJlYWRQYXRoEhcuZ2luLnYxLlJlYWRQYXRoUmVxdWVzdBoYLmdpbi52MS5SZWFkUGF0aFJlc3BvbnNlEjEKBFNhdmUSEy5naW4udjEuU2F2ZVJlcXVlc3QaFC5naW4udjEuU2F2ZVJlc3BvbnNlEk8KDlJlcXVlc3RPdXRjb21lEh0uZ2luLnYxLlJlcXVlc3RPdXRjb21lUmVxdWVzdBoeLmdpbi52MS5SZXF1ZXN0T3V0Y29tZVJlc3BvbnNlEkkKDEFjcXVpcmVMZWFzZRIbLmdpbi52MS5BY3F1aXJlTGVhc2VSZXF1ZXN0GhwuZ2luLnYxLkFjcXVpcmVMZWFzZVJlc3BvbnNlEkMKClJlbmV3TGVhc2USGS5naW4udjEuUmVuZXdMZWFzZVJlcXVlc3QaGi5naW4udjEuUmVuZXdMZWFzZVJlc3BvbnNlEkkKDFJlbGVhc2VMZWFzZRIbLmdpbi52MS5SZWxlYXNlTGVhc2VSZXF1ZXN0GhwuZ2luLnYxLlJlbGVhc2VMZWFzZVJlc3BvbnNlEkMKCkxpc3RMZWFzZXMSGS5naW4udjEuTGlzdExlYXNlc1JlcXVlc3QaGi5naW4udjEuTGlzdExlYXNlc1Jlc3BvbnNlEkMKCkJyZWFrTGVhc2USGS5naW4udjEuQnJlYWtMZWFzZVJlcXVlc3QaGi5naW4udjEuQnJlYWtMZWFzZVJlc3BvbnNlElIKD0xpc3RDaGVja3BvaW50cxIeLmdpbi52MS5MaXN0Q2hlY2twb2ludHNSZXF1ZXN0Gh8uZ2luLnYxLkxpc3RDaGVja3BvaW50c1Jlc3BvbnNlEjoKB0V4cGxhaW4SFi5naW4udjEuRXhwbGFpblJlcXVlc3QaFy5naW4udjEuRXhwbGFpblJlc3BvbnNlEjoKB0RldGFpbHMSFi5naW4udjEuRGV0YWlsc1JlcXVlc3QaFy5naW4udjEuRGV0YWlsc1Jlc3BvbnNlEikKBENhbGwSDy5naW4udjEuUmVxdWVzdBoQLmdpbi52MS5SZXNwb25zZWIGcHJvdG8z", [file_gin_v1_call, file_gin_v1_context, file_gin_v1_history, file_gin_v1_lease, file_gin_v1_read, file_gin_v1_save]);
+  fileDesc("ChRnaW4vdjEvc2VydmljZS5wcm90bxIGZ2luLnYxMuQKCgpHaW5TZXJ2aWNlEkkKDENhcGFiaWxpdGllcxIbLmdpbi52MS5DYXBhYmlsaXRpZXNSZXF1ZXN0GhwuZ2luLnYxLkNhcGFiaWxpdGllc1Jlc3BvbnNlEjoKB0NvbnRleHQSFi5naW4udjEuQ29udGV4dFJlcXVlc3QaFy5naW4udjEuQ29udGV4dFJlc3BvbnNlEj0KCFJlYWRQYXRoEhcuZ2luLnYxLlJlYWRQYXRoUmVxdWVzdBoYLmdpbi52MS5SZWFkUGF0aFJlc3BvbnNlEjEKBFNhdmUSEy5naW4udjEuU2F2ZVJlcXVlc3QaFC5naW4udjEuU2F2ZVJlc3BvbnNlEk8KDlJlcXVlc3RPdXRjb21lEh0uZ2luLnYxLlJlcXVlc3RPdXRjb21lUmVxdWVzdBoeLmdpbi52MS5SZXF1ZXN0T3V0Y29tZVJlc3BvbnNlEkkKDEFjcXVpcmVMZWFzZRIbLmdpbi52MS5BY3F1aXJlTGVhc2VSZXF1ZXN0GhwuZ2luLnYxLkFjcXVpcmVMZWFzZVJlc3BvbnNlEkMKClJlbmV3TGVhc2USGS5naW4udjEuUmVuZXdMZWFzZVJlcXVlc3QaGi5naW4udjEuUmVuZXdMZWFzZVJlc3BvbnNlEkkKDFJlbGVhc2VMZWFzZRIbLmdpbi52MS5SZWxlYXNlTGVhc2VSZXF1ZXN0GhwuZ2luLnYxLlJlbGVhc2VMZWFzZVJlc3BvbnNlEkMKCkxpc3RMZWFzZXMSGS5naW4udjEuTGlzdExlYXNlc1JlcXVlc3QaGi5naW4udjEuTGlzdExlYXNlc1Jlc3BvbnNlEkMKCkJyZWFrTGVhc2USGS5naW4udjEuQnJlYWtMZWFzZVJlcXVlc3QaGi5naW4udjEuQnJlYWtMZWFzZVJlc3BvbnNlElIKD0xpc3RDaGVja3BvaW50cxIeLmdpbi52MS5MaXN0Q2hlY2twb2ludHNSZXF1ZXN0Gh8uZ2luLnYxLkxpc3RDaGVja3BvaW50c1Jlc3BvbnNlEjoKB0V4cGxhaW4SFi5naW4udjEuRXhwbGFpblJlcXVlc3QaFy5naW4udjEuRXhwbGFpblJlc3BvbnNlEjoKB0RldGFpbHMSFi5naW4udjEuRGV0YWlsc1JlcXVlc3QaFy5naW4udjEuRGV0YWlsc1Jlc3BvbnNlEjEKBERpZmYSEy5naW4udjEuRGlmZlJlcXVlc3QaFC5naW4udjEuRGlmZlJlc3BvbnNlEjcKBk9yaWdpbhIVLmdpbi52MS5PcmlnaW5SZXF1ZXN0GhYuZ2luLnYxLk9yaWdpblJlc3BvbnNlElIKD1dyaXRlQW5ub3RhdGlvbhIeLmdpbi52MS5Xcml0ZUFubm90YXRpb25SZXF1ZXN0Gh8uZ2luLnYxLldyaXRlQW5ub3RhdGlvblJlc3BvbnNlElIKD0xpc3RBbm5vdGF0aW9ucxIeLmdpbi52MS5MaXN0QW5ub3RhdGlvbnNSZXF1ZXN0Gh8uZ2luLnYxLkxpc3RBbm5vdGF0aW9uc1Jlc3BvbnNlEjEKBFVuZG8SEy5naW4udjEuVW5kb1JlcXVlc3QaFC5naW4udjEuVW5kb1Jlc3BvbnNlEjEKBFJlZG8SEy5naW4udjEuUmVkb1JlcXVlc3QaFC5naW4udjEuUmVkb1Jlc3BvbnNlEjYKBVdhdGNoEhQuZ2luLnYxLldhdGNoUmVxdWVzdBoVLmdpbi52MS5XYXRjaFJlc3BvbnNlMAESKQoEQ2FsbBIPLmdpbi52MS5SZXF1ZXN0GhAuZ2luLnYxLlJlc3BvbnNlYgZwcm90bzM", [file_gin_v1_annotation, file_gin_v1_call, file_gin_v1_context, file_gin_v1_diff, file_gin_v1_history, file_gin_v1_lease, file_gin_v1_origin, file_gin_v1_read, file_gin_v1_save, file_gin_v1_undo, file_gin_v1_watch]);
 
 /**
  * @generated from service gin.v1.GinService
@@ -134,7 +144,65 @@ export const GinService: GenService<{
     output: typeof DetailsResponseSchema;
   },
   /**
-   * Any of the above as one message; engine errors come back in Response.error.
+   * @generated from rpc gin.v1.GinService.Diff
+   */
+  diff: {
+    methodKind: "unary";
+    input: typeof DiffRequestSchema;
+    output: typeof DiffResponseSchema;
+  },
+  /**
+   * @generated from rpc gin.v1.GinService.Origin
+   */
+  origin: {
+    methodKind: "unary";
+    input: typeof OriginRequestSchema;
+    output: typeof OriginResponseSchema;
+  },
+  /**
+   * @generated from rpc gin.v1.GinService.WriteAnnotation
+   */
+  writeAnnotation: {
+    methodKind: "unary";
+    input: typeof WriteAnnotationRequestSchema;
+    output: typeof WriteAnnotationResponseSchema;
+  },
+  /**
+   * @generated from rpc gin.v1.GinService.ListAnnotations
+   */
+  listAnnotations: {
+    methodKind: "unary";
+    input: typeof ListAnnotationsRequestSchema;
+    output: typeof ListAnnotationsResponseSchema;
+  },
+  /**
+   * @generated from rpc gin.v1.GinService.Undo
+   */
+  undo: {
+    methodKind: "unary";
+    input: typeof UndoRequestSchema;
+    output: typeof UndoResponseSchema;
+  },
+  /**
+   * @generated from rpc gin.v1.GinService.Redo
+   */
+  redo: {
+    methodKind: "unary";
+    input: typeof RedoRequestSchema;
+    output: typeof RedoResponseSchema;
+  },
+  /**
+   * Ends when the caller ends it, its token ends, or the daemon drains.
+   *
+   * @generated from rpc gin.v1.GinService.Watch
+   */
+  watch: {
+    methodKind: "server_streaming";
+    input: typeof WatchRequestSchema;
+    output: typeof WatchResponseSchema;
+  },
+  /**
+   * Any of the above but Watch as one message; engine errors come back in Response.error.
    * buf:lint:ignore RPC_REQUEST_STANDARD_NAME
    * buf:lint:ignore RPC_RESPONSE_STANDARD_NAME
    *
