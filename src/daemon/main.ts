@@ -17,7 +17,7 @@ import { createApi } from "./api/index.ts";
 import { type Clock, GinError, nodeFs, noFailPoints, systemClock, systemRandom, toGinError } from "./base/index.ts";
 import { createControl } from "./control.ts";
 import { featuresOf } from "./features.ts";
-import { createMerger } from "./history/index.ts";
+import { createDiffer, createMerger } from "./history/index.ts";
 import {
   type DaemonLog,
   dataIdentity,
@@ -80,6 +80,7 @@ async function serve(options: DaemonOptions, paths: HostPaths, config: Config, l
   if (renewed) log.info({}, "the store came from elsewhere: workspaces have new incarnations");
 
   const merger = createMerger();
+  const differ = createDiffer();
   const leases = createLeases({ store, clock, random });
   const hosting = new Hosting({
     paths,
@@ -126,6 +127,7 @@ async function serve(options: DaemonOptions, paths: HostPaths, config: Config, l
     log,
     store,
     leases,
+    differ,
     host: control,
     tokens,
     callerOf: (values) => values.get(callerKey),
@@ -147,7 +149,7 @@ async function serve(options: DaemonOptions, paths: HostPaths, config: Config, l
   const lifecycle = new Lifecycle({
     drain: (ms) => listening.drain(ms),
     closeListener: () => listening.close(),
-    close: [() => hosting.closeAll(), () => leases.close(), () => merger.close(), () => store.close()],
+    close: [() => hosting.closeAll(), () => leases.close(), () => merger.close(), () => differ.close(), () => store.close()],
     metadataFile: paths.metadata,
     release: () => lock.release(),
     log,

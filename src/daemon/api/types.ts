@@ -1,5 +1,6 @@
 import type { ConnectRouter, ConnectRouterOptions, ContextValues } from "@connectrpc/connect";
 import type { Caller, Clock, Log, Random } from "../base/index.ts";
+import type { Differ } from "../history/index.ts";
 import type { Leases } from "../lease/index.ts";
 import type { Tokens } from "../policy/index.ts";
 import type { RequestRow, Store } from "../store/index.ts";
@@ -88,6 +89,7 @@ export interface ApiDeps {
   readonly log: Log;
   readonly store: Store;
   readonly leases: Leases;
+  readonly differ: Differ;
   readonly host: HostControl;
   readonly tokens: Pick<Tokens, "create" | "revoke" | "list" | "token">;
   /** The caller the listener admitted; one without a name is answered UNAUTHENTICATED. */

@@ -1,6 +1,7 @@
 // The door of history: the diff core, the line map, three-way merge.
 
 export { diffLines, type Edit } from "./diff.ts";
+export { createDiffer, type DifferOptions } from "./differ.ts";
 export { type LineMap, lineMap } from "./line-map.ts";
 export { isText, type Lines, splitLines } from "./lines.ts";
 export { type Merge3, merge3 } from "./merge3.ts";

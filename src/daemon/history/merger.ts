@@ -1,8 +1,8 @@
 import { type Clock, GinError, systemClock } from "../base/index.ts";
 import { countLines } from "./lines.ts";
 import { mergeSides } from "./merge-path.ts";
-import { MergeWorker } from "./merge-worker.ts";
 import { merge3 } from "./merge3.ts";
+import { TextWorker } from "./text-worker.ts";
 import type { Merger } from "./types.ts";
 
 /** Bytes of the three texts together above which a merge goes to the worker: below, it takes some 10 ms. */
@@ -22,7 +22,12 @@ export interface MergerOptions {
 
 /** The three-way merger of a daemon. Close it to end its thread. */
 export function createMerger(options: MergerOptions = {}): Merger {
-  const worker = new MergeWorker(options.worker, options.clock ?? systemClock, options.limitMs ?? 2_000);
+  const worker = new TextWorker({
+    noun: "merge",
+    entry: options.worker,
+    clock: options.clock ?? systemClock,
+    limitMs: options.limitMs ?? 2_000,
+  });
   return {
     async mergePath(base, ours, theirs, signal) {
       const stopped = () => {
@@ -32,7 +37,7 @@ export function createMerger(options: MergerOptions = {}): Merger {
       return mergeSides(base, ours, theirs, async (b, o, t) => {
         if (b.length + o.length + t.length <= INLINE_BYTES && countLines(b) + countLines(o) + countLines(t) <= INLINE_LINES)
           return merge3(b, o, t);
-        return worker.run({ base: b, ours: o, theirs: t }, signal);
+        return worker.run("merge", { base: b, ours: o, theirs: t }, signal);
       });
     },
     close: () => worker.close(),

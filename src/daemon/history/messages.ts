@@ -1,11 +1,21 @@
 import type { Merge3 } from "./merge3.ts";
 
-/** What the merge worker is sent: one merge at a time. */
-export interface MergeJob {
-  readonly base: Uint8Array;
-  readonly ours: Uint8Array;
-  readonly theirs: Uint8Array;
+/** What a text worker does, by name: what it is given and what it answers. Byte arrays are copied on the way in. */
+export interface TextJobs {
+  /** A three-way merge of texts. */
+  merge: {
+    readonly in: { readonly base: Uint8Array; readonly ours: Uint8Array; readonly theirs: Uint8Array };
+    readonly out: Merge3;
+  };
+  /** A line diff; its hunks as four numbers each, see `packEdits`: thousands of objects would cost more to send than to find. */
+  edits: { readonly in: { readonly a: Uint8Array; readonly b: Uint8Array }; readonly out: Uint32Array };
 }
 
+/** Name of a job. */
+export type TextJobName = keyof TextJobs;
+
+/** What a text worker is sent, one at a time. */
+export type TextJob = { readonly [K in TextJobName]: { readonly kind: K; readonly input: TextJobs[K]["in"] } }[TextJobName];
+
 /** What it answers: "ready" once after start, then a result a job. */
-export type WorkerAnswer = { readonly kind: "ready" } | { readonly kind: "merged"; readonly result: Merge3 };
+export type WorkerAnswer = { readonly kind: "ready" } | { readonly kind: "done"; readonly result: TextJobs[TextJobName]["out"] };

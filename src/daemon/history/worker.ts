@@ -1,10 +1,22 @@
 import { parentPort } from "node:worker_threads";
+import { diffLines } from "./diff.ts";
+import { packEdits } from "./edits.ts";
 import { merge3 } from "./merge3.ts";
-import type { MergeJob, WorkerAnswer } from "./messages.ts";
+import type { TextJob, TextJobName, TextJobs, WorkerAnswer } from "./messages.ts";
 
-// Entry file of the merge worker. It holds no state between jobs, so it can be ended at any moment.
+// Entry file of a text worker. It holds no state between jobs, so it can be ended at any moment.
 if (parentPort === null) throw new Error("worker.ts runs in a worker thread only");
 const port = parentPort;
 const answer = (message: WorkerAnswer) => port.postMessage(message);
-port.on("message", (job: MergeJob) => answer({ kind: "merged", result: merge3(job.base, job.ours, job.theirs) }));
+
+const WORK: { readonly [K in TextJobName]: (input: TextJobs[K]["in"]) => TextJobs[K]["out"] } = {
+  merge: ({ base, ours, theirs }) => merge3(base, ours, theirs),
+  edits: ({ a, b }) => packEdits(diffLines(a, b)),
+};
+
+function work<K extends TextJobName>(job: { readonly kind: K; readonly input: TextJobs[K]["in"] }): TextJobs[K]["out"] {
+  return WORK[job.kind](job.input);
+}
+
+port.on("message", (job: TextJob) => answer({ kind: "done", result: work(job) }));
 answer({ kind: "ready" });

@@ -15,6 +15,7 @@ import { type ContextValues, createContextValues } from "@connectrpc/connect";
 import { connectNodeAdapter } from "@connectrpc/connect-node";
 import { type Api, createApi, type HostControl, type Hosted } from "../../../src/daemon/api/index.ts";
 import { type Caller, type Clock, type Log, SCOPES, systemClock, systemRandom } from "../../../src/daemon/base/index.ts";
+import { createDiffer } from "../../../src/daemon/history/index.ts";
 import { createLeases, type Leases } from "../../../src/daemon/lease/index.ts";
 import { callerKey } from "../../../src/daemon/listener/index.ts";
 import { createTokens } from "../../../src/daemon/policy/index.ts";
@@ -131,12 +132,14 @@ export async function openApi(options: SiteOptions = {}): Promise<ApiSite> {
     workspace,
   }));
   const shutdowns: number[] = [];
+  const differ = createDiffer();
   const api = createApi({
     clock,
     random: systemRandom,
     log,
     store,
     leases,
+    differ,
     host: fakeHost(store, hosted, shutdowns),
     tokens: createTokens({ store, clock, random: systemRandom, log }),
     callerOf: (values) => values.get(callerKey),
@@ -163,6 +166,7 @@ export async function openApi(options: SiteOptions = {}): Promise<ApiSite> {
       server.closeAllConnections();
     });
     leases.close();
+    await differ.close();
     await engine.close();
   };
   const site: ApiSite = {

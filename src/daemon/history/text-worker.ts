@@ -1,10 +1,9 @@
 import type { Worker } from "node:worker_threads";
 import { type Clock, GinError } from "../base/index.ts";
-import type { Merge3 } from "./merge3.ts";
-import type { MergeJob, WorkerAnswer } from "./messages.ts";
+import type { TextJob, TextJobName, TextJobs, WorkerAnswer } from "./messages.ts";
 import { startThread } from "./start-thread.ts";
 
-/** Megabytes of heap a merge may take; more is too_large. Three texts of 8 MiB in lines of one byte stay below. */
+/** Megabytes of heap a job may take; more is too_large. Three texts of 8 MiB in lines of one byte stay below. */
 const HEAP_MB = 1024;
 
 /**
@@ -16,20 +15,32 @@ function defaultEntry(): URL {
 }
 
 interface Pending {
-  readonly job: MergeJob;
-  readonly settle: (result: Merge3 | undefined) => void;
+  readonly job: TextJob;
+  readonly settle: (result: TextJobs[TextJobName]["out"] | undefined) => void;
   readonly fail: (error: GinError) => void;
 }
 
+/** How to make a text worker. */
+export interface TextWorkerOptions {
+  /** What its jobs are called in messages, e.g. "merge". */
+  readonly noun: string;
+  /** Entry file of the thread; by default found beside the bundle, or the source. */
+  readonly entry: URL | undefined;
+  readonly clock: Clock;
+  /** Longest run of one job, counted from when the thread has it; undefined for jobs that bound their own steps. */
+  readonly limitMs: number | undefined;
+}
+
 /**
- * One merge worker thread, started at the first job and kept. Jobs run one after the other. A thread that does not answer
- * in time, or whose job is cancelled while it runs, is ended and replaced: that is the only way to stop it.
+ * One thread for work on texts, started at the first job and kept. Jobs run one after the other. A thread that does not
+ * answer in time, or whose job is cancelled while it runs, is ended and replaced: that is the only way to stop it.
  * States: idle → starting → ready ⇄ running; any → idle when the thread ends; closed is final.
  */
-export class MergeWorker {
+export class TextWorker {
+  readonly #noun: string;
   readonly #entry: URL;
   readonly #clock: Clock;
-  readonly #limitMs: number;
+  readonly #limitMs: number | undefined;
   readonly #queue: Pending[] = [];
   #thread: Worker | undefined;
   #ready = false;
@@ -37,26 +48,26 @@ export class MergeWorker {
   #stopTimer: (() => void) | undefined;
   #closed = false;
 
-  /** `limitMs`: longest run of one job, counted from when the thread has it. */
-  constructor(entry: URL | undefined, clock: Clock, limitMs: number) {
-    this.#entry = entry ?? defaultEntry();
-    this.#clock = clock;
-    this.#limitMs = limitMs;
+  constructor(options: TextWorkerOptions) {
+    this.#noun = options.noun;
+    this.#entry = options.entry ?? defaultEntry();
+    this.#clock = options.clock;
+    this.#limitMs = options.limitMs;
   }
 
-  /** Merges in the thread. Undefined past the time or memory limit; rejects with CANCELLED, or INTERNAL when the thread cannot run. */
-  run(job: MergeJob, signal?: AbortSignal): Promise<Merge3 | undefined> {
+  /** Works in the thread. Undefined past the time or memory limit; rejects with CANCELLED, or INTERNAL when the thread cannot run. */
+  run<K extends TextJobName>(kind: K, input: TextJobs[K]["in"], signal?: AbortSignal): Promise<TextJobs[K]["out"] | undefined> {
     return new Promise((resolve, reject) => {
       if (this.#closed || signal?.aborted === true) {
-        reject(new GinError("CANCELLED", this.#closed ? "the merger is closed" : "the merge was cancelled"));
+        reject(new GinError("CANCELLED", `the ${this.#noun} was cancelled`));
         return;
       }
       const done = () => signal?.removeEventListener("abort", cancel);
       const pending: Pending = {
-        job,
+        job: { kind, input } as TextJob,
         settle: (result) => {
           done();
-          resolve(result);
+          resolve(result as TextJobs[K]["out"] | undefined);
         },
         fail: (error) => {
           done();
@@ -67,7 +78,7 @@ export class MergeWorker {
         const at = this.#queue.indexOf(pending);
         if (at >= 0) this.#queue.splice(at, 1);
         else this.#replace();
-        pending.fail(new GinError("CANCELLED", "the merge was cancelled"));
+        pending.fail(new GinError("CANCELLED", `the ${this.#noun} was cancelled`));
       };
       signal?.addEventListener("abort", cancel, { once: true });
       this.#queue.push(pending);
@@ -79,7 +90,7 @@ export class MergeWorker {
   async close(): Promise<void> {
     this.#closed = true;
     const open = this.#running === undefined ? this.#queue.splice(0) : [this.#running, ...this.#queue.splice(0)];
-    for (const pending of open) pending.fail(new GinError("CANCELLED", "the merger is closed"));
+    for (const pending of open) pending.fail(new GinError("CANCELLED", `the ${this.#noun} was cancelled`));
     await this.#end();
   }
 
@@ -91,15 +102,18 @@ export class MergeWorker {
     if (pending === undefined) return;
     this.#running = pending;
     this.#thread?.ref();
-    this.#stopTimer = this.#clock.after(this.#limitMs, () => {
-      this.#replace();
-      pending.settle(undefined);
-    });
+    if (this.#limitMs !== undefined) {
+      this.#stopTimer = this.#clock.after(this.#limitMs, () => {
+        this.#replace();
+        pending.settle(undefined);
+      });
+    }
     // Copies, handed over: a view would drag its whole buffer along, and the caller keeps its own.
-    const [base, ours, theirs] = [pending.job.base, pending.job.ours, pending.job.theirs].map((bytes) => new Uint8Array(bytes));
+    const copies = Object.entries(pending.job.input).map(([name, bytes]) => [name, new Uint8Array(bytes)] as const);
+    const job = { kind: pending.job.kind, input: Object.fromEntries(copies) };
     this.#thread?.postMessage(
-      { base, ours, theirs },
-      [base, ours, theirs].flatMap((copy) => copy?.buffer ?? []),
+      job,
+      copies.map(([, copy]) => copy.buffer),
     );
   }
 
@@ -113,7 +127,7 @@ export class MergeWorker {
       this.#next();
     });
     thread.on("error", (error: NodeJS.ErrnoException) => this.#broke(thread, error));
-    thread.on("exit", () => this.#broke(thread, new Error("the merge worker ended by itself")));
+    thread.on("exit", () => this.#broke(thread, new Error("the text worker ended by itself")));
   }
 
   /** The thread died by itself. Out of memory is an answer about the job; anything else is a fault of gin's. */
@@ -123,7 +137,7 @@ export class MergeWorker {
     this.#ready = false;
     const struck = this.#finish() ?? this.#queue.shift();
     if (error.code === "ERR_WORKER_OUT_OF_MEMORY") struck?.settle(undefined);
-    else struck?.fail(new GinError("INTERNAL", "the merge worker failed", undefined, { cause: error }));
+    else struck?.fail(new GinError("INTERNAL", `the ${this.#noun} worker failed`, undefined, { cause: error }));
     this.#next();
   }
 
