@@ -91,6 +91,11 @@ export function openReader(fs: Fs, directory: string): ClosableReader {
         ...row,
         steps: JSON.parse(row.steps) as JournalStep[],
       })),
+    lingering: (workspace) =>
+      all<{ temp: string; path: string; seen: Uint8Array }>(
+        "SELECT temp, path, seen FROM linger WHERE workspace = ? ORDER BY temp",
+        workspace,
+      ).map((row) => ({ ...row, seen: rows.hex(row.seen) })),
     leases: (workspace) =>
       all<rows.LeaseColumns>("SELECT * FROM lease WHERE workspace = ? ORDER BY epoch", workspace).map(rows.leaseOf),
     lease(id) {

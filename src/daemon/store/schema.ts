@@ -116,6 +116,11 @@ export const MIGRATIONS: readonly string[] = [
   CREATE TABLE looked(
     workspace INTEGER NOT NULL, path TEXT NOT NULL, size INTEGER NOT NULL, mtime_ns INTEGER NOT NULL, ctime_ns INTEGER NOT NULL,
     inode INTEGER NOT NULL, mode INTEGER NOT NULL, sha256 BLOB NOT NULL, PRIMARY KEY(workspace, path)) STRICT, WITHOUT ROWID;
+
+  -- Files that saves displaced and somebody still has open: what will be written to them is recorded under \`path\`.
+  CREATE TABLE linger(
+    workspace INTEGER NOT NULL, temp TEXT NOT NULL, path TEXT NOT NULL, seen BLOB NOT NULL,
+    PRIMARY KEY(workspace, temp)) STRICT, WITHOUT ROWID;
   `,
 ];
 

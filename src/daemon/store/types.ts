@@ -220,6 +220,15 @@ export interface Commands {
   durable: { in: { readonly saves: readonly string[] }; out: null };
   /** not durable. Their files could not be synced: nobody knows what of them is on disk, so recovery writes them again. */
   unsynced: { in: { readonly saves: readonly string[] }; out: null };
+  /** not durable: who had the file open is gone with the machine. Temps of displaced files that are still open, and those let go. */
+  linger: {
+    in: {
+      readonly workspace: number;
+      readonly kept: readonly { readonly temp: string; readonly path: string; readonly seen: Hash }[];
+      readonly gone: readonly string[];
+    };
+    out: null;
+  };
   /** not durable. A refusal; never replaces a committed row. */
   refusal: { in: RequestRow; out: null };
   /** not durable. Objects only: what ReadPath served. */
@@ -308,6 +317,8 @@ export interface StoreReader {
   lastTouch(workspace: number, path: string): Checkpoint | undefined;
   request(scope: number, principal: string, id: string): RequestRow | undefined;
   openSaves(workspace: number): OpenSave[];
+  /** Displaced files that were still open, with the hash of what was last seen in them. */
+  lingering(workspace: number): { readonly temp: string; readonly path: string; readonly seen: Hash }[];
   leases(workspace: number): LeaseRow[];
   lease(id: string): LeaseRow | undefined;
   tokens(): TokenRow[];

@@ -3,6 +3,7 @@ import type { Handler } from "../work.ts";
 import { commit } from "./commit.ts";
 import { detail, objects, refusal, request } from "./keep.ts";
 import { end, grant } from "./leases.ts";
+import { linger } from "./linger.ts";
 import { applied, durable, unsynced } from "./saves.ts";
 import { create as createToken, revoke, used } from "./tokens.ts";
 import { upkeep } from "./upkeep.ts";
@@ -17,6 +18,7 @@ export const HANDLERS: { readonly [K in Transaction]: Handler<K> } = {
   applied,
   durable,
   unsynced,
+  linger,
   refusal,
   objects,
   takeover,
