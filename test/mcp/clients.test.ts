@@ -2,6 +2,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import type { JsonObject } from "../../src/clients/sdk/index.ts";
+import { TOOLS } from "../../src/mcp-bridge/index.ts";
 import { ginBin } from "../helpers/gin.ts";
 import { runCommand } from "../helpers/process.ts";
 import { isLong } from "../helpers/scale.ts";
@@ -56,7 +57,7 @@ describe("MCP Inspector's command line", () => {
         const result = await inspect("--method", "tools/call", "--tool-name", name, ...given);
         return JSON.parse((result.content as { text: string }[])[0]?.text ?? "") as JsonObject;
       };
-      expect((await inspect("--method", "tools/list")).tools).toHaveLength(7);
+      expect((await inspect("--method", "tools/list")).tools).toHaveLength(TOOLS.length);
       expect(await call("gin_read", "--tool-arg", "path=a.txt")).toMatchObject({ text: "hello\n" });
       const saved = await call("gin_save", "--tool-args-json", JSON.stringify(save("inspected.txt", `by ${era}\n`)));
       expect(saved).toMatchObject({ paths: [{ path: "inspected.txt" }] });

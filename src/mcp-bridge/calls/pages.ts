@@ -40,9 +40,22 @@ function servedBy(operation: string, message: JsonObject): number | undefined {
       return length("checkpoints");
     case "list_leases":
       return length("leases");
+    case "diff":
+      return patchBytes(message.files);
+    case "origin":
+      return length(message.kind === "PATH_KIND_DIRECTORY" ? "entries" : "spans");
+    case "list_annotations":
+      return length("annotations");
     default:
       return undefined;
   }
+}
+
+/** Bytes of patch text; undefined when there is none, as in a summary. */
+function patchBytes(files: JsonValue | undefined): number | undefined {
+  if (!Array.isArray(files)) return undefined;
+  const patches = files.map((file) => (isObject(file) && typeof file.patch === "string" ? Buffer.byteLength(file.patch) : 0));
+  return patches.reduce((sum, bytes) => sum + bytes, 0) || undefined;
 }
 
 /**
