@@ -52,6 +52,13 @@ export function openReader(fs: Fs, directory: string): ClosableReader {
     treeNode: (hash) => one<{ data: Uint8Array }>("SELECT data FROM node WHERE hash = ?", rows.blob(hash))?.data,
     checkpoint: (id) => checkpointWhere(`id = ? AND ${LIVE}`, id),
     checkpointAt: (workspace, generation) => checkpointWhere("workspace = ? AND generation = ?", workspace, generation),
+    checkpointsAfter: (workspace, generation, limit) =>
+      all<rows.CheckpointColumns>(
+        "SELECT * FROM checkpoint WHERE workspace = ? AND generation > ? ORDER BY generation LIMIT ?",
+        workspace,
+        generation,
+        limit,
+      ).map(rows.checkpointOf),
     touched(checkpoint, offset, limit) {
       const key = one<rows.CheckpointColumns>("SELECT * FROM checkpoint WHERE id = ?", checkpoint);
       if (key === undefined) return { paths: [], count: 0 };

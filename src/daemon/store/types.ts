@@ -306,6 +306,8 @@ export interface StoreReader {
   treeNode(hash: Hash): Uint8Array | undefined;
   checkpoint(id: string): Checkpoint | undefined;
   checkpointAt(workspace: number, generation: number): Checkpoint | undefined;
+  /** Those after a generation, oldest first. */
+  checkpointsAfter(workspace: number, generation: number, limit: number): Checkpoint[];
   /** What it touched, by path order, from `offset`. */
   touched(checkpoint: string, offset: number, limit: number): { readonly paths: PathChange[]; readonly count: number };
   checkpoints(query: CheckpointQuery): Checkpoint[];

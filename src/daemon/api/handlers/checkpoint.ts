@@ -38,6 +38,9 @@ export function visibleTo(caller: Caller, paths: readonly PathChange[]): PathCha
   );
 }
 
+/** Ids of taken-back checkpoints that a checkpoint names at most; Explain has the rest. */
+const MOST_UNDOES = 100;
+
 /** A checkpoint in the contract's form, with the first of the paths it touched that this caller may see. */
 export function toCheckpoint(
   ground: Ground,
@@ -58,6 +61,7 @@ export function toCheckpoint(
     paths: visibleTo(caller, paths).map(toTouched),
     pathCount: BigInt(count),
     detailId: count > most ? pathsDetailId(row.id) : "",
+    undoes: row.cause === "undo" || row.cause === "redo" ? ground.reader.undone(row.id).slice(0, MOST_UNDOES) : [],
   };
 }
 

@@ -223,7 +223,7 @@ export enum LeaseChange {
   UNSPECIFIED = 0,
 
   /**
-   * Held when the stream began.
+   * Held now: told after a gap in the changes of leases.
    *
    * @generated from enum value: LEASE_CHANGE_HELD = 1;
    */
