@@ -1,6 +1,8 @@
 // The door of base: words every room shares. Imports nothing of gin.
 
 export { type Caller, SCOPES, type Scope } from "./caller.ts";
+export type * from "./commands.ts";
+export type * from "./directory-watch.ts";
 export { type ErrorMore, errnoOf, GinError, type Json, toGinError } from "./error.ts";
 export type * from "./fs.ts";
 export { nodeFs } from "./node-fs.ts";

@@ -1,0 +1,27 @@
+/** Which paths below a root are not tracked by themselves: by the rules of .gitignore, and by where another repository begins. */
+export interface IgnoreRules {
+  /**
+   * Whether a canonical path is ignored: it or a directory above it is matched by a rule and not taken back, is named `.git`, is one of gin's
+   * temps, or is (in) a directory that holds a `.git` of its own. The root never is. Cheap: what was decided for a directory is kept; a directory's
+   * .gitignore is read when it is first asked about. Never throws for what is on disk: rules that cannot be read are none.
+   */
+  ignored(path: string, isDirectory: boolean): boolean;
+  /**
+   * Tells that a path changed on disk. When it is one that rules are read from (a `.gitignore`, or a `.git` below the root), forgets what was decided
+   * below its directory and gives that directory, to be scanned and watched anew ("" is the root); undefined otherwise. Call it for directories
+   * that went, too.
+   */
+  changed(path: string): string | undefined;
+  /** Replaces the rules from outside the root (the user's, the repository's own); everything is decided anew. */
+  setOuter(outer: OuterRules): void;
+}
+
+/** Rules that stand outside the root's directory, weakest first. */
+export interface OuterRules {
+  /** Where the root is below the top of the work tree: "" or "a/b". */
+  readonly prefix: string;
+  /** `directory`: relative to the top of the work tree, "" or one above the root; its patterns are relative to it. `text`: as in a .gitignore. */
+  readonly files: readonly { readonly directory: string; readonly text: string }[];
+  /** Whether names are compared without regard to case (core.ignoreCase). */
+  readonly ignoreCase: boolean;
+}
