@@ -1,6 +1,7 @@
 import { type Clock, GinError, type Random } from "../base/index.ts";
 import type { Store } from "../store/index.ts";
 import { Book } from "./book.ts";
+import { Changes } from "./changes.ts";
 import { type Held, remaining, toLease } from "./held.ts";
 import { judgeWrite, over } from "./judge.ts";
 import { Line } from "./line.ts";
@@ -12,6 +13,8 @@ export interface LeasesParts {
   readonly store: Store;
   readonly clock: Clock;
   readonly random: Random;
+  /** Changes kept of each workspace; CHANGES_KEPT unless a test wants fewer. */
+  readonly changesKept?: number;
 }
 
 /** One loaded workspace. */
@@ -24,10 +27,11 @@ interface Entry {
  * The leases of a daemon, on the store's rows and the monotonic clock. Call after the store's takeover, which may have
  * minted a new lease incarnation.
  */
-export function createLeases({ store, clock, random }: LeasesParts): Leases {
+export function createLeases({ store, clock, random, changesKept }: LeasesParts): Leases {
   const { leaseIncarnation: incarnation } = store.read.facts();
   const entries = new Map<number, Entry>();
   const listeners = new Set<(workspace: number) => void>();
+  const changes = new Changes(random, changesKept);
   const changed = (workspace: number) => {
     for (const listener of listeners) listener(workspace);
   };
@@ -41,6 +45,7 @@ export function createLeases({ store, clock, random }: LeasesParts): Leases {
     entries.delete(workspace);
     line.close();
     book.close();
+    changed(workspace);
   };
 
   /** The held lease that id and fence name together, or undefined when it is over; LEASE_HELD for a fence that is not its own. */
@@ -59,13 +64,17 @@ export function createLeases({ store, clock, random }: LeasesParts): Leases {
 
   return {
     incarnation,
+    changes,
     load(workspace) {
       if (entries.has(workspace)) return;
       const row = store.read.workspace(workspace);
       if (row === undefined) throw new GinError("WORKSPACE_NOT_FOUND", "no such workspace");
-      const book = new Book(store, clock, () => {
-        changed(workspace);
-        line.advance();
+      const book = new Book(store, clock, {
+        noted: (change, held) => changes.note(workspace, change, seen(held)),
+        ended: () => {
+          changed(workspace);
+          line.advance();
+        },
       });
       const granted = () => changed(workspace);
       const line = new Line({ store, clock, random, book, workspace, incarnation, granted }, row.leaseEpoch);

@@ -127,7 +127,7 @@ export class Line {
       const row = toRow(held, workspace);
       if (await store.write("lease.grant", request === undefined ? { lease: row } : { lease: row, request })) {
         this.#newest = held.epoch;
-        book.enter(held);
+        book.grant(held);
         return lease;
       }
       // The table moved on without us (a grant that finished after the workspace was closed and opened again).

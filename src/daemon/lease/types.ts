@@ -12,6 +12,18 @@ export interface Lease {
   readonly ttlMs: number;
 }
 
+/** How a lease changed: began, or ended in one of four ways; superseded is ended by a later grant over its paths. */
+export type LeaseChangeName = "granted" | "released" | "expired" | "broken" | "superseded";
+
+/** One change of one lease. */
+export interface LeaseChange {
+  /** Grows by at least one a change, in this daemon's life. */
+  readonly seq: number;
+  readonly change: LeaseChangeName;
+  /** As it was at the change. */
+  readonly lease: Lease;
+}
+
 /** The fence a write carries. */
 export interface Fence {
   readonly leaseIncarnation: string;
@@ -63,7 +75,16 @@ export interface Leases {
   ): { readonly leaseId: string; readonly leaseEpoch: number } | undefined;
   /** Drops the workspace's leases and waiters (closed or removed). */
   unload(workspace: number): void;
-  /** Called at grant, end. */
+  /** What happened to leases since this daemon started; renewals are no change. */
+  readonly changes: {
+    /** Names this daemon's life: sequence numbers of another one mean nothing in it. */
+    readonly life: string;
+    /** Sequence number of the newest change of any workspace; 0 before the first. */
+    readonly newest: number;
+    /** Changes of a workspace after a sequence number, oldest first; undefined when some of them are not kept any more. */
+    after(workspace: number, seq: number, limit: number): readonly LeaseChange[] | undefined;
+  };
+  /** Called at grant, end, and when a workspace is unloaded. */
   onChange(listener: (workspace: number) => void): () => void;
   close(): void;
 }

@@ -156,7 +156,7 @@ describe("the end of a lease", () => {
     expect((await desk.acquire(["a"])).leaseEpoch).toBe(2);
   });
 
-  test("unloading forgets leases and timers but keeps their rows; listeners hear of grants and ends", async () => {
+  test("unloading forgets leases and timers but keeps their rows; listeners hear of grants, ends and the unloading", async () => {
     const desk = await openDesk();
     const heard: number[] = [];
     const stop = desk.leases.onChange((workspace) => heard.push(workspace));
@@ -170,9 +170,9 @@ describe("the end of a lease", () => {
     desk.leases.load(desk.workspace);
     expect(desk.leases.find(lease.id)?.remainingMs).toBe(60_000);
     await desk.leases.release(desk.workspace, lease.id, fenceOf(lease));
-    expect(heard).toEqual([desk.workspace, desk.workspace]);
+    expect(heard).toEqual([desk.workspace, desk.workspace, desk.workspace]);
     stop();
     await desk.acquire(["a"]);
-    expect(heard.length).toBe(2);
+    expect(heard.length).toBe(3);
   });
 });
