@@ -6,12 +6,13 @@ import type { Checkpoint, CheckpointQuery } from "./types.ts";
 const FEW_TOUCHES = 4096;
 
 /**
- * The log, newest first. A path that few checkpoints touched is looked up by path; below one that many touched, checkpoints
+ * The log, newest first, without the base. A path that few checkpoints touched is looked up by path; below one that many touched, checkpoints
  * are tried from the newest on, since a match is never far.
  */
 export function findCheckpoints(reading: Reading, query: CheckpointQuery): Checkpoint[] {
   const { workspace, path, principal, cause, beforeGeneration, limit } = query;
-  const where = ["workspace = ?", "generation < ?"];
+  // Generation 0 is the base: a state to compare with, and no change.
+  const where = ["workspace = ?", "generation > 0", "generation < ?"];
   const parameters: unknown[] = [workspace, beforeGeneration ?? Number.MAX_SAFE_INTEGER];
   if (principal !== undefined) {
     where.push("principal = ?");

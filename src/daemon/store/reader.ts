@@ -22,7 +22,7 @@ export interface ClosableReader extends StoreReader {
 }
 
 const WORKSPACES =
-  "SELECT w.rowid, w.id, w.name, r.id AS repository, r.name AS repository_name, w.root, w.device, w.inode, w.incarnation, w.generation, w.epoch, w.head, w.tree, w.base, w.status, w.lease_epoch FROM workspace w JOIN repository r ON r.rowid = w.repository";
+  "SELECT w.rowid, w.id, w.name, r.id AS repository, r.name AS repository_name, w.root, w.device, w.inode, w.incarnation, w.generation, w.epoch, w.head, w.tree, w.base, w.status, w.lease_epoch, w.imported, w.git_commit FROM workspace w JOIN repository r ON r.rowid = w.repository";
 /** The rows of a removed workspace wait for upkeep and are not seen. */
 const LIVE = "EXISTS (SELECT 1 FROM workspace WHERE rowid = checkpoint.workspace)";
 
@@ -84,6 +84,35 @@ export function openReader(fs: Fs, directory: string): ClosableReader {
         workspace,
         path,
       ),
+    looked(workspace, path) {
+      const row = one<rows.LookedColumns>("SELECT * FROM looked WHERE workspace = ? AND path = ?", workspace, path);
+      return row && rows.lookedOf(row);
+    },
+    lookedAfter: (workspace, after, limit) =>
+      all<rows.LookedColumns>(
+        "SELECT * FROM looked WHERE workspace = ? AND path > ? ORDER BY path LIMIT ?",
+        workspace,
+        after,
+        limit,
+      ).map(rows.lookedOf),
+    touchedSince: (workspace, generation) =>
+      all<{ path: string }>("SELECT path FROM touched WHERE workspace = ? AND generation > ?", workspace, generation).map(
+        (row) => row.path,
+      ),
+    touchedOtherwise: (workspace, until) =>
+      all<{ path: string }>(
+        "SELECT DISTINCT t.path FROM checkpoint c JOIN touched t ON t.workspace = c.workspace AND t.generation = c.generation WHERE c.workspace = ? AND c.generation <= ? AND c.cause <> 'import'",
+        workspace,
+        until,
+      ).map((row) => row.path),
+    firstImported(workspace, path) {
+      const row = one<rows.TouchedColumns>(
+        "SELECT t.* FROM touched t JOIN checkpoint c ON c.workspace = t.workspace AND c.generation = t.generation WHERE t.workspace = ? AND t.path = ? AND t.before_kind = 0 AND c.cause = 'import' ORDER BY t.generation LIMIT 1",
+        workspace,
+        path,
+      );
+      return row === undefined ? null : rows.changeOf(row).after;
+    },
     request(scope, principal, id) {
       const row = one<rows.RequestColumns>(
         "SELECT * FROM request WHERE scope = ? AND principal = ? AND id = ?",

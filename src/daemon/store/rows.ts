@@ -5,6 +5,7 @@ import type {
   DetailRow,
   Hash,
   LeaseRow,
+  LookedRow,
   PathChange,
   PathState,
   RequestRow,
@@ -99,17 +100,42 @@ export function changeOf(row: TouchedColumns): PathChange {
 }
 
 /** Columns of `workspace` joined with its repository. */
-export interface WorkspaceColumns extends Omit<WorkspaceRow, "tree" | "status" | "leaseEpoch" | "repositoryName"> {
+export interface WorkspaceColumns
+  extends Omit<WorkspaceRow, "tree" | "status" | "leaseEpoch" | "repositoryName" | "imported" | "gitCommit"> {
   readonly tree: Uint8Array;
   readonly status: string;
   readonly lease_epoch: number;
   readonly repository_name: string;
+  readonly imported: number;
+  readonly git_commit: string;
 }
 
 /** The row as the contract has it. */
 export function workspaceOf(row: WorkspaceColumns): WorkspaceRow {
-  const { tree, status, lease_epoch: leaseEpoch, repository_name: repositoryName, ...same } = row;
-  return { ...same, repositoryName, tree: hex(tree), status: status === "closed" ? "closed" : "active", leaseEpoch };
+  const {
+    tree,
+    status,
+    lease_epoch: leaseEpoch,
+    repository_name: repositoryName,
+    imported,
+    git_commit: gitCommit,
+    ...same
+  } = row;
+  const open = status === "closed" ? "closed" : "active";
+  return { ...same, repositoryName, tree: hex(tree), status: open, leaseEpoch, imported: imported === 1, gitCommit };
+}
+
+/** Columns of `looked`. */
+export interface LookedColumns {
+  readonly path: string;
+  readonly stamp: string;
+  readonly newest_ms: number;
+  readonly sha256: Uint8Array;
+}
+
+/** The row as the contract has it. */
+export function lookedOf(row: LookedColumns): LookedRow {
+  return { path: row.path, stamp: row.stamp, newestMs: row.newest_ms, sha256: hex(row.sha256) };
 }
 
 /** Columns of `request`. */

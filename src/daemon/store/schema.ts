@@ -112,10 +112,11 @@ export const MIGRATIONS: readonly string[] = [
     workspace INTEGER NOT NULL, path TEXT NOT NULL, generation INTEGER NOT NULL, sha256 BLOB NOT NULL, body BLOB NOT NULL,
     PRIMARY KEY(workspace, path, generation)) STRICT, WITHOUT ROWID;
 
-  -- What a recorded path's file looked like when its content was last read: an unchanged look needs no reading.
+  -- What a recorded path's file looked like when its content was last read: an unchanged look needs no reading. stamp: size, mtime,
+  -- ctime, inode and mode as one text; newest_ms: the later of mtime and ctime.
   CREATE TABLE looked(
-    workspace INTEGER NOT NULL, path TEXT NOT NULL, size INTEGER NOT NULL, mtime_ns INTEGER NOT NULL, ctime_ns INTEGER NOT NULL,
-    inode INTEGER NOT NULL, mode INTEGER NOT NULL, sha256 BLOB NOT NULL, PRIMARY KEY(workspace, path)) STRICT, WITHOUT ROWID;
+    workspace INTEGER NOT NULL, path TEXT NOT NULL, stamp TEXT NOT NULL, newest_ms INTEGER NOT NULL, sha256 BLOB NOT NULL,
+    PRIMARY KEY(workspace, path)) STRICT, WITHOUT ROWID;
 
   -- Files that saves displaced and somebody still has open: what will be written to them is recorded under \`path\`.
   CREATE TABLE linger(

@@ -157,6 +157,27 @@ export interface WorkspaceRow {
   readonly base: string;
   readonly status: "active" | "closed";
   readonly leaseEpoch: number;
+  /** Whether the whole tree was looked at once, and the base made. */
+  readonly imported: boolean;
+  /** Commit the base was taken from; "" when it was none. */
+  readonly gitCommit: string;
+}
+
+/** What a path's file looked like when its content was read: the same look means the same content, without reading it. */
+export interface LookedRow {
+  readonly path: string;
+  /** Size, mtime, ctime, inode and mode as one text; compared, never taken apart. */
+  readonly stamp: string;
+  /** The later of mtime and ctime, in milliseconds since 1970. */
+  readonly newestMs: number;
+  readonly sha256: Hash;
+}
+
+/** The state of a workspace before anything recorded: what its base is. */
+export interface BaseCheckpoint {
+  readonly id: string;
+  readonly tree: Hash;
+  readonly timeMs: number;
 }
 
 /** A lease's row. Times are not kept: after a restart an unreleased lease has its whole ttl anew. */
@@ -233,6 +254,30 @@ export interface Commands {
   refusal: { in: RequestRow; out: null };
   /** not durable. Objects only: what ReadPath served. */
   objects: { in: { readonly objects: readonly NewObject[] }; out: null };
+  /** not durable: what is forgotten is read again. `clear` forgets all of the workspace's first. */
+  looked: {
+    in: {
+      readonly workspace: number;
+      readonly clear: boolean;
+      readonly put: readonly LookedRow[];
+      readonly forget: readonly string[];
+    };
+    out: null;
+  };
+  /**
+   * durable. The whole tree was looked at: the base becomes the checkpoint of generation 0, which is not in the log. False, and nothing done, when
+   * the workspace has another epoch or was imported already.
+   */
+  "workspace.imported": {
+    in: {
+      readonly workspace: number;
+      readonly epoch: number;
+      readonly base: BaseCheckpoint;
+      readonly nodes: readonly TreeNode[];
+      readonly gitCommit: string;
+    };
+    out: boolean;
+  };
   /** durable. Epoch + 1 for each workspace; `renew` mints new incarnations and a new lease incarnation. */
   takeover: {
     in: {
@@ -246,7 +291,10 @@ export interface Commands {
   /** durable. Makes the workspace, and its repository when it is new. */
   "workspace.create": {
     in: {
-      readonly row: Omit<WorkspaceRow, "rowid" | "generation" | "epoch" | "head" | "base" | "leaseEpoch" | "status">;
+      readonly row: Omit<
+        WorkspaceRow,
+        "rowid" | "generation" | "epoch" | "head" | "base" | "leaseEpoch" | "status" | "imported" | "gitCommit"
+      >;
       readonly request?: RequestRow;
     };
     out: { readonly rowid: number };
@@ -317,6 +365,16 @@ export interface StoreReader {
   undoneBy(checkpoint: string): Checkpoint[];
   /** The newest checkpoint of the workspace that touched exactly this path. */
   lastTouch(workspace: number, path: string): Checkpoint | undefined;
+  /** How a path looked when it was last read; undefined when that is not known. */
+  looked(workspace: number, path: string): LookedRow | undefined;
+  /** The same of many paths, in order, those after `after`. */
+  lookedAfter(workspace: number, after: string, limit: number): LookedRow[];
+  /** Paths that checkpoints after a generation touched, in no order, each perhaps more than once. */
+  touchedSince(workspace: number, generation: number): string[];
+  /** Paths that anything but an import touched up to a generation, each once. */
+  touchedOtherwise(workspace: number, untilGeneration: number): string[];
+  /** What a path held when it was imported; null when something else made it. */
+  firstImported(workspace: number, path: string): PathState;
   request(scope: number, principal: string, id: string): RequestRow | undefined;
   openSaves(workspace: number): OpenSave[];
   /** Displaced files that were still open, with the hash of what was last seen in them. */
@@ -355,6 +413,13 @@ export interface Store {
   close(): Promise<void>;
 }
 
+/** A path that two trees hold differently; one of the sides is not null. */
+export interface TreeDifference {
+  readonly path: string;
+  readonly before: PathState;
+  readonly after: PathState;
+}
+
 /** An entry of a directory in a tree. */
 export interface TreeEntry {
   readonly name: string;
@@ -381,6 +446,8 @@ export interface Trees {
   ): { readonly root: Hash; readonly nodes: TreeNode[] };
   /** All paths below a prefix ("" is all), in byte order. */
   walk(root: Hash, prefix: string): Generator<{ readonly path: string; readonly content: Content }>;
+  /** The prefix itself and all paths below it ("" is all) that differ, in byte order. Equal subtrees are not opened. */
+  diff(from: Hash, to: Hash, prefix: string): Generator<TreeDifference>;
 }
 
 /** How to open a store. */

@@ -15,7 +15,7 @@ describe.each([
     const line = await Line.make(store);
     const first = await line.save({ "a.txt": "one", "dir/b.txt": "two" }, { request: request("r-1") });
     const row = store.read.workspace(line.rowid);
-    expect(row).toMatchObject({ id: "ws_1", generation: 1, epoch: 1, head: first, base: first, status: "active", leaseEpoch: 0 });
+    expect(row).toMatchObject({ id: "ws_1", generation: 1, epoch: 1, head: first, base: "", status: "active", leaseEpoch: 0 });
     expect(Buffer.from(store.read.object(sha("one")) ?? []).toString()).toBe("one");
     expect(store.read.hasObject(sha("two"))).toBe(true);
     expect(store.read.hasObject(sha("three"))).toBe(false);
@@ -79,6 +79,40 @@ describe.each([
     expect(await line.commit(line.plan({ d: "4" }))).toEqual(["stale"]);
   });
 
+  it("sets the base once, as a generation of its own outside the log", async () => {
+    const store = await opened({ inline });
+    const line = await Line.make(store);
+    const first = await line.save({ "a.txt": "one" });
+    const { epoch } = store.read.workspace(line.rowid) ?? { epoch: 0 };
+    const base = { id: "ck_base", tree: store.trees.empty, timeMs: 5 };
+    const end = { workspace: line.rowid, base, nodes: [], gitCommit: "c0ffee" };
+    expect(await store.write("workspace.imported", { ...end, epoch: epoch + 1 })).toBe(false);
+    expect(await store.write("workspace.imported", { ...end, epoch })).toBe(true);
+    expect(await store.write("workspace.imported", { ...end, epoch, base: { ...base, id: "ck_other" } })).toBe(false);
+    expect(store.read.workspace(line.rowid)).toMatchObject({ imported: true, base: "ck_base", gitCommit: "c0ffee", head: first });
+    expect(store.read.checkpoint("ck_base")).toMatchObject({
+      generation: 0,
+      parents: [],
+      cause: "import",
+      tree: store.trees.empty,
+    });
+    expect(store.read.checkpoints({ workspace: line.rowid, limit: 10 }).map((one) => one.id)).toEqual([first]);
+  });
+
+  it("remembers how files looked, and forgets", async () => {
+    const store = await opened({ inline });
+    const line = await Line.make(store);
+    const row = (path: string, stamp: string) => ({ path, stamp, newestMs: 1_700_000_000_000, sha256: sha(path) });
+    const write = (put: ReturnType<typeof row>[], forget: string[] = [], clear = false) =>
+      store.write("looked", { workspace: line.rowid, put, forget, clear });
+    await write([row("a", "1"), row("b\n", "1"), row("c", "1")]);
+    await write([row("a", "2")], ["c"]);
+    expect(store.read.looked(line.rowid, "a")).toEqual(row("a", "2"));
+    expect(store.read.lookedAfter(line.rowid, "a", 9)).toEqual([row("b\n", "1")]);
+    await write([row("d", "1")], [], true);
+    expect(store.read.lookedAfter(line.rowid, "", 9)).toEqual([row("d", "1")]);
+  });
+
   it("records a request without a change, and two checkpoints in one save", async () => {
     const store = await opened({ inline });
     const line = await Line.make(store);
@@ -87,7 +121,7 @@ describe.each([
     expect(await line.commit({ ...ours, checkpoints: [...outside, ...ours.checkpoints] })).toEqual(["committed"]);
     expect(store.read.workspace(line.rowid)).toMatchObject({
       generation: 2,
-      base: outside[0]?.id,
+      base: "",
       head: ours.checkpoints[0]?.id,
     });
     const same = { ...line.plan({}), checkpoints: [], journal: [], nodes: [], request: request("r-same") };

@@ -59,7 +59,7 @@ function judge(work: Work, save: SaveCommit): CommitResult {
   return "committed";
 }
 
-/** False when the workspace is not where the save was judged. The first checkpoint of all is also its base. */
+/** False when the workspace is not where the save was judged. */
 function moveHead(work: Work, save: SaveCommit): boolean {
   const first = save.checkpoints[0];
   const last = save.checkpoints.at(-1);
@@ -74,9 +74,9 @@ function moveHead(work: Work, save: SaveCommit): boolean {
   }
   const { changes } = work
     .statement(
-      "UPDATE workspace SET generation = ?, head = ?, tree = ?, base = iif(base = '', ?, base) WHERE rowid = ? AND generation = ? AND epoch = ? AND status = 'active'",
+      "UPDATE workspace SET generation = ?, head = ?, tree = ? WHERE rowid = ? AND generation = ? AND epoch = ? AND status = 'active'",
     )
-    .run(last.generation, last.id, blob(last.tree), first.id, save.workspace, save.generation, save.epoch);
+    .run(last.generation, last.id, blob(last.tree), save.workspace, save.generation, save.epoch);
   return changes === 1;
 }
 

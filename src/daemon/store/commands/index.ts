@@ -1,9 +1,11 @@
 import type { Commands } from "../types.ts";
 import type { Handler } from "../work.ts";
 import { commit } from "./commit.ts";
+import { imported } from "./imported.ts";
 import { detail, objects, refusal, request } from "./keep.ts";
 import { end, grant } from "./leases.ts";
 import { linger } from "./linger.ts";
+import { looked } from "./looked.ts";
 import { applied, durable, unsynced } from "./saves.ts";
 import { create as createToken, revoke, used } from "./tokens.ts";
 import { upkeep } from "./upkeep.ts";
@@ -21,6 +23,8 @@ export const HANDLERS: { readonly [K in Transaction]: Handler<K> } = {
   linger,
   refusal,
   objects,
+  looked,
+  "workspace.imported": imported,
   takeover,
   "workspace.create": createWorkspace,
   "workspace.status": status,
