@@ -58,7 +58,7 @@ describe.each([
     await store.write("durable", { saves: [first] });
     expect(store.read.openSaves(line.rowid)).toEqual([]);
     const second = await line.save({ "a.txt": null });
-    expect(store.read.workspace(line.rowid)).toMatchObject({ base: first, head: second });
+    expect(store.read.workspace(line.rowid)).toMatchObject({ base: "", head: second });
   });
 
   it("gives every save of a batch its own verdict and skips what follows a refusal", async () => {
