@@ -22,6 +22,9 @@ export interface EndpointOptions {
   readonly tls: SecureContextOptions | undefined;
 }
 
+/** A stream may be silent for hours: the kernel finds out whether its peer is still there. */
+const ALIVE = { keepAlive: true, keepAliveInitialDelay: 60_000 };
+
 /**
  * One address: the server that accepts, and an HTTP/1 and an HTTP/2 server that never listen and are handed its
  * connections, by the first bytes in clear text or by ALPN under TLS.
@@ -88,7 +91,7 @@ export class Endpoint {
 
   #acceptPlain(): Server {
     const { clock, limits } = this.#options;
-    return createNet({ allowHalfOpen: true, noDelay: true }, (socket) => {
+    return createNet({ allowHalfOpen: true, noDelay: true, ...ALIVE }, (socket) => {
       sniff(socket, { http: this.#http, http2: this.#http2, clock, withinMs: limits.sniffMs });
     });
   }
@@ -102,6 +105,7 @@ export class Endpoint {
       requestCert: context.ca !== undefined,
       rejectUnauthorized: context.ca !== undefined,
       noDelay: true,
+      ...ALIVE,
     };
     const server = createTls(options, (socket) => {
       socket.on("error", (cause) => log.debug({ err: cause }, "a connection broke"));

@@ -3,6 +3,7 @@ import type { UniversalServerResponse } from "@connectrpc/connect/protocol";
 import { type Caller, type Clock, GinError, type Log, toGinError } from "../base/index.ts";
 import { bodyOf } from "./body.ts";
 import { callerKey } from "./caller-key.ts";
+import type { Clients } from "./clients.ts";
 import { urlOf } from "./context.ts";
 import { asUniversal, callDirect, type DirectCall, directForm } from "./direct.ts";
 import { explain } from "./explain.ts";
@@ -25,6 +26,7 @@ export interface HandlerOptions {
   readonly clock: Clock;
   readonly limits: ListenerLimits;
   readonly running: Running;
+  readonly clients: Clients;
   readonly allowOrigins: ReadonlySet<string>;
   /** Put on every answer. */
   readonly answerHeaders: Readonly<Record<string, string>>;
@@ -72,15 +74,17 @@ export class Handler {
     const wire = wireOf(request.headers["content-type"] ?? "");
     const admitted = this.#admit(request, where, wire);
     if ("status" in admitted) return await this.#answer(admitted, request, response);
-    const run = this.#options.running.start(admitted.caller);
+    const { caller, route } = admitted;
+    const ended = caller === undefined ? undefined : this.#options.clients.began(request, caller);
+    const run = this.#options.running.start(caller, route.stream);
     response.once("close", () => {
       if (!response.writableFinished) run.abort(new ConnectError("the caller is gone", Code.Canceled));
     });
     try {
-      const { unary } = admitted.route;
+      const { unary } = route;
       const binary = wire === "connect" ? directForm(admitted.fields) : undefined;
       if (unary !== undefined && binary !== undefined) {
-        const { fields, path, caller, route } = admitted;
+        const { fields, path } = admitted;
         const { limit } = route;
         const call = { request, unary, binary, fields, path, caller, run, limit, onStart: sendContinue };
         return await this.#direct(call, request, response);
@@ -89,6 +93,7 @@ export class Handler {
       await this.#answer(answer, request, response);
     } finally {
       run.end();
+      ended?.();
     }
   }
 

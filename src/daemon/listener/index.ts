@@ -6,6 +6,7 @@ export { DEFAULT_LIMITS } from "./limits.ts";
 export { createListener } from "./listener.ts";
 export type {
   BoundAddress,
+  ClientStats,
   Gate,
   Listener,
   ListenerLimits,

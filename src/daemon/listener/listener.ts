@@ -1,4 +1,5 @@
 import { errnoOf, GinError, toGinError } from "../base/index.ts";
+import { Clients } from "./clients.ts";
 import { Endpoint } from "./endpoint.ts";
 import { Handler, type Where } from "./handler.ts";
 import { Serving } from "./health.ts";
@@ -20,6 +21,7 @@ export function createListener(options: ListenerOptions): Listener {
   const answerHeaders = { "gin-protocol": String(options.protocol ?? 1), "gin-server": options.server ?? "gin" };
   const serving = new Serving();
   const running = new Running();
+  const clients = new Clients(clock);
   const endpoints: Endpoint[] = [];
   const names: SocketName[] = [];
   const keepers: TlsKeeper[] = [];
@@ -43,6 +45,7 @@ export function createListener(options: ListenerOptions): Listener {
     clock,
     limits,
     running,
+    clients,
     allowOrigins,
     answerHeaders,
     draining: () => draining,
@@ -92,11 +95,14 @@ export function createListener(options: ListenerOptions): Listener {
       running: running.size,
     }),
 
+    clients: () => clients.list(),
+
     drain(ms) {
       draining = true;
       serving.set(false);
       for (const name of names.splice(0)) name.remove();
       for (const endpoint of endpoints) endpoint.stopAccepting();
+      running.endStreams(new GinError("BUSY", "the daemon is draining", "open the stream again with its last cursor"));
       return new Promise((resolve) => {
         const cancel = clock.after(ms, () => resolve(false));
         running.whenIdle(() => {

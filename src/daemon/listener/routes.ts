@@ -19,6 +19,8 @@ export interface Route {
   readonly handler: UniversalHandler;
   /** The same for a plain Connect call of one message each way; undefined where only `handler` will do. */
   readonly unary: Unary | undefined;
+  /** It sends until it is ended, rather than once. */
+  readonly stream: boolean;
   /** Bytes of one message. */
   readonly limit: number;
 }
@@ -84,8 +86,10 @@ export function buildRoutes({ limits, largePaths, log, register }: RoutesOptions
   };
   register(router);
   const byPath = new Map<string, Route>();
-  const add = (handler: UniversalHandler, limit: number) =>
-    byPath.set(handler.requestPath, { handler, unary: unaries.get(handler.requestPath), limit });
+  const add = (handler: UniversalHandler, limit: number) => {
+    const unary = unaries.get(handler.requestPath);
+    byPath.set(handler.requestPath, { handler, unary, stream: handler.method.methodKind === "server_streaming", limit });
+  };
   for (const handler of small.handlers) if (!largePaths.has(handler.requestPath)) add(handler, limits.readMaxBytes);
   for (const handler of large.handlers) if (largePaths.has(handler.requestPath)) add(handler, limits.readMaxBytesLarge);
   return { byPath, services };

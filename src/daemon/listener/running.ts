@@ -1,5 +1,6 @@
-import { Code, ConnectError } from "@connectrpc/connect";
-import type { Caller } from "../base/index.ts";
+import type { ConnectError } from "@connectrpc/connect";
+import { type Caller, GinError } from "../base/index.ts";
+import { toConnectError } from "./error-detail.ts";
 
 /** One request between admission and the end of its answer. */
 export interface Run {
@@ -20,18 +21,25 @@ export class Running {
     return this.#runs.size;
   }
 
-  /** Puts a request on the list. Health, which has no caller, is on none: an open watch holds up no drain. */
-  start(caller: Caller | undefined): Run {
-    const run = new OneRun(caller?.tokenId, () => this.#end(run));
+  /**
+   * Puts a request on the list. Health, which has no caller, is on none: an open watch holds up no drain. `stream`: it answers until
+   * it is ended.
+   */
+  start(caller: Caller | undefined, stream = false): Run {
+    const run = new OneRun(caller?.tokenId, stream, () => this.#end(run));
     if (caller !== undefined) this.#runs.add(run);
     return run;
   }
 
   /** Aborts what a token runs. */
   endToken(tokenId: string): void {
-    for (const run of this.#runs) {
-      if (run.tokenId === tokenId) run.abort(new ConnectError("the token is not valid any more", Code.Unauthenticated));
-    }
+    const error = toConnectError(new GinError("UNAUTHENTICATED", "the token is not valid any more"));
+    for (const run of this.#runs) if (run.tokenId === tokenId) run.abort(error);
+  }
+
+  /** Ends what would not end by itself. */
+  endStreams(why: GinError): void {
+    for (const run of this.#runs) if (run.stream) run.abort(toConnectError(why));
   }
 
   /** Calls back when nothing runs, at once when that is so now. */
@@ -48,12 +56,14 @@ export class Running {
 
 class OneRun implements Run {
   readonly tokenId: string | undefined;
+  readonly stream: boolean;
   readonly end: () => void;
   #controller: AbortController | undefined;
   #reason: ConnectError | undefined;
 
-  constructor(tokenId: string | undefined, end: () => void) {
+  constructor(tokenId: string | undefined, stream: boolean, end: () => void) {
     this.tokenId = tokenId;
+    this.stream = stream;
     this.end = end;
   }
 

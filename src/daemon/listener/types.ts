@@ -111,6 +111,23 @@ export interface ListenerStats {
   readonly running: number;
 }
 
+/** One connection with whoever speaks over it. */
+export interface ClientStats {
+  /** "NAME/VERSION", as it says itself. */
+  readonly client: string;
+  /** Of its last request. */
+  readonly principal: string;
+  readonly transport: Caller["transport"];
+  /** Since its first request. */
+  readonly connectedMs: number;
+  /** Admitted so far. */
+  readonly requests: number;
+  /** Not yet answered to the end, streams included. */
+  readonly running: number;
+  /** Since its last request ended; 0 while one runs. */
+  readonly idleMs: number;
+}
+
 /** Serves Connect, gRPC and gRPC-Web on each address it listens on, with health and reflection. */
 export interface Listener {
   /**
@@ -127,9 +144,11 @@ export interface Listener {
   /** Reads the certificate files again; a bad one keeps the old and is logged. Also done by itself when they change. */
   reloadTls(): void;
   stats(): ListenerStats;
+  /** Who is connected and had a request admitted, in the order they came. */
+  clients(): ClientStats[];
   /**
-   * Stops listening (the socket's name goes away), answers new requests on open connections with BUSY, and waits for
-   * running ones at most `ms`. Gives true when all ended.
+   * Stops listening (the socket's name goes away), answers new requests on open connections with BUSY, ends streams with it, and
+   * waits for running requests at most `ms`. Gives true when all ended.
    */
   drain(ms: number): Promise<boolean>;
   /** Ends everything at once; idempotent. */
