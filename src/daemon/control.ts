@@ -1,7 +1,7 @@
 import * as fs from "node:fs";
 import * as path from "node:path";
 import type { DaemonOptions, HostPaths } from "../paths/index.ts";
-import type { FeatureFact, HostControl } from "./api/index.ts";
+import type { ClientFact, FeatureFact, HostControl } from "./api/index.ts";
 import { GinError } from "./base/index.ts";
 import type { Hosting } from "./hosting.ts";
 import type { Lifecycle } from "./lifecycle.ts";
@@ -17,6 +17,8 @@ export interface ControlDeps {
   readonly features: readonly FeatureFact[];
   /** Open connections, over all listeners. */
   readonly connections: () => number;
+  /** Who is connected, over all listeners. */
+  readonly clients: () => readonly ClientFact[];
   /** "" while no TCP port is open. */
   readonly endpoint: () => string;
   readonly lifecycle: () => Lifecycle;
@@ -44,6 +46,7 @@ export function createControl(deps: ControlDeps): HostControl {
       node: process.versions.node,
       sqlite: deps.sqlite,
       draining: deps.lifecycle().draining,
+      clients: deps.clients(),
     }),
     async backup(directory) {
       if (!path.isAbsolute(directory) || directory.includes("\0")) throw badDirectory("the directory must be an absolute path");

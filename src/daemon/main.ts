@@ -118,6 +118,7 @@ async function serve(options: DaemonOptions, paths: HostPaths, config: Config, l
     sqlite: sqliteVersion(),
     features: featuresOf(config, filesFeatures(paths.tokens)),
     connections: () => listener?.stats().connections ?? 0,
+    clients: () => listener?.clients() ?? [],
     endpoint: () => endpoint,
     lifecycle: () => lifecycle,
   });

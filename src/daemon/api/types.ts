@@ -33,6 +33,19 @@ export interface OpenInput {
   readonly remember: (opened: { readonly hosted: Hosted; readonly created: boolean }) => RequestRow;
 }
 
+/** Somebody connected now, as Status tells it. */
+export interface ClientFact {
+  /** "NAME/VERSION", as it says itself. */
+  readonly client: string;
+  readonly principal: string;
+  readonly transport: "socket" | "tcp";
+  readonly connectedMs: number;
+  readonly requests: number;
+  /** Requests running now, streams included. */
+  readonly running: number;
+  readonly idleMs: number;
+}
+
 /** Facts of the running daemon for Status. */
 export interface HostFacts {
   readonly pid: number;
@@ -51,6 +64,8 @@ export interface HostFacts {
   readonly node: string;
   readonly sqlite: string;
   readonly draining: boolean;
+  /** In the order they came. */
+  readonly clients: readonly ClientFact[];
 }
 
 /** Something this host can or cannot do, for Capabilities. */

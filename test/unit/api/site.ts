@@ -251,6 +251,17 @@ function fakeHost(store: Store, hosted: Hosted[], shutdowns: number[]): HostCont
       node: "v0",
       sqlite: "3",
       draining: false,
+      clients: [
+        {
+          client: "gin-cli/0.1.0",
+          principal: "ann",
+          transport: "tcp",
+          connectedMs: 1_500.4,
+          requests: 3,
+          running: 1,
+          idleMs: 0,
+        },
+      ],
     }),
     features: () => [{ name: "path_confinement", value: "handle-walk", note: "" }],
     backup: async () => ({ bytes: 5 }),

@@ -46,6 +46,15 @@ function status(ground: Ground, running: () => number): StatusResponse {
     node: facts.node,
     sqlite: facts.sqlite,
     draining: facts.draining,
+    clients: facts.clients.map(({ client, principal, transport, connectedMs, requests, running, idleMs }) => ({
+      client,
+      principal,
+      transport,
+      connectedMs: BigInt(Math.round(connectedMs)),
+      requests: BigInt(requests),
+      running: BigInt(running),
+      idleMs: BigInt(Math.round(idleMs)),
+    })),
   });
 }
 
