@@ -1,16 +1,17 @@
 import { GinError, systemClock } from "../base/index.ts";
 import { diffLines } from "./diff.ts";
 import { unpackEdits } from "./edits.ts";
-import { countLines, sameBytes } from "./lines.ts";
+import { diffHunks } from "./hunks.ts";
+import { countLines } from "./lines.ts";
 import { TextWorker } from "./text-worker.ts";
 import type { Differ } from "./types.ts";
 
 /** Most bytes of both texts together that are diffed. */
 const MAX_BYTES = 64 * 1024 * 1024;
 /** Bytes of both texts up to which a diff is made at once. */
-const INLINE_BYTES = 128 * 1024;
-/** Lines of both up to which it is: two unlike texts of so many lines take about 5 ms. */
-const INLINE_LINES = 4_000;
+const INLINE_BYTES = 64 * 1024;
+/** Lines of both up to which it is. Two unlike texts may cost the core's whole cap however short they are, some 15 ms. */
+const INLINE_LINES = 1_500;
 
 /** How to make a differ. */
 export interface DifferOptions {
@@ -25,16 +26,25 @@ export interface DifferOptions {
 export function createDiffer(options: DifferOptions = {}): Differ {
   const worker = new TextWorker({ noun: "diff", entry: options.worker, clock: systemClock, limitMs: undefined });
   let closed = false;
+  /** Whether it is done here and now; throws what every diff throws before it begins. */
+  const atOnce = (a: Uint8Array, b: Uint8Array, signal: AbortSignal | undefined): boolean => {
+    if (closed || signal?.aborted === true) throw new GinError("CANCELLED", "the diff was cancelled");
+    const bytes = a.length + b.length;
+    if (bytes > MAX_BYTES) throw tooLarge();
+    return bytes <= INLINE_BYTES && countLines(a) + countLines(b) <= INLINE_LINES;
+  };
   return {
     async edits(a, b, signal) {
-      if (closed || signal?.aborted === true) throw new GinError("CANCELLED", "the diff was cancelled");
-      const bytes = a.length + b.length;
-      if (bytes > MAX_BYTES) throw tooLarge();
-      if (sameBytes(a, b)) return [];
-      if (bytes <= INLINE_BYTES && countLines(a) + countLines(b) <= INLINE_LINES) return diffLines(a, b);
+      if (atOnce(a, b, signal)) return diffLines(a, b);
       const packed = await worker.run("edits", { a, b }, signal);
       if (packed === undefined) throw tooLarge();
       return unpackEdits(packed);
+    },
+    async hunks(a, b, context, signal) {
+      if (atOnce(a, b, signal)) return diffHunks(a, b, context);
+      const hunks = await worker.run("hunks", { a, b, context: context ?? -1 }, signal);
+      if (hunks === undefined) throw tooLarge();
+      return hunks;
     },
     async close() {
       closed = true;

@@ -1,3 +1,4 @@
+import type { Hunks } from "./hunks.ts";
 import type { Merge3 } from "./merge3.ts";
 
 /** What a text worker does, by name: what it is given and what it answers. Byte arrays are copied on the way in. */
@@ -9,6 +10,8 @@ export interface TextJobs {
   };
   /** A line diff; its hunks as four numbers each, see `packEdits`: thousands of objects would cost more to send than to find. */
   edits: { readonly in: { readonly a: Uint8Array; readonly b: Uint8Array }; readonly out: Uint32Array };
+  /** A line diff printed. `context` is -1 for counts alone. */
+  hunks: { readonly in: { readonly a: Uint8Array; readonly b: Uint8Array; readonly context: number }; readonly out: Hunks };
 }
 
 /** Name of a job. */

@@ -109,12 +109,14 @@ export class TextWorker {
       });
     }
     // Copies, handed over: a view would drag its whole buffer along, and the caller keeps its own.
-    const copies = Object.entries(pending.job.input).map(([name, bytes]) => [name, new Uint8Array(bytes)] as const);
-    const job = { kind: pending.job.kind, input: Object.fromEntries(copies) };
-    this.#thread?.postMessage(
-      job,
-      copies.map(([, copy]) => copy.buffer),
-    );
+    const copies: ArrayBuffer[] = [];
+    const copied = Object.entries(pending.job.input).map(([name, value]: [string, unknown]) => {
+      if (!(value instanceof Uint8Array)) return [name, value];
+      const copy = new Uint8Array(value);
+      copies.push(copy.buffer);
+      return [name, copy];
+    });
+    this.#thread?.postMessage({ kind: pending.job.kind, input: Object.fromEntries(copied) }, copies);
   }
 
   #start(): void {

@@ -1,4 +1,6 @@
 import type { Edit } from "./diff.ts";
+import type { Hunks } from "./hunks.ts";
+
 /** What one side of a path merge holds: content and mode, or null where the path is absent. */
 export type Side = { readonly kind: "file" | "symlink"; readonly bytes: Uint8Array; readonly executable: boolean } | null;
 
@@ -41,5 +43,7 @@ export interface Differ {
    * TOO_LARGE when the texts together are above 64 MiB.
    */
   edits(a: Uint8Array, b: Uint8Array, signal?: AbortSignal): Promise<readonly Edit[]>;
+  /** The same printed as a unified diff with `context` unchanged lines around each change; undefined only counts. */
+  hunks(a: Uint8Array, b: Uint8Array, context: number | undefined, signal?: AbortSignal): Promise<Hunks>;
   close(): Promise<void>;
 }

@@ -1,6 +1,7 @@
 import { parentPort } from "node:worker_threads";
 import { diffLines } from "./diff.ts";
 import { packEdits } from "./edits.ts";
+import { diffHunks } from "./hunks.ts";
 import { merge3 } from "./merge3.ts";
 import type { TextJob, TextJobName, TextJobs, WorkerAnswer } from "./messages.ts";
 
@@ -12,6 +13,7 @@ const answer = (message: WorkerAnswer) => port.postMessage(message);
 const WORK: { readonly [K in TextJobName]: (input: TextJobs[K]["in"]) => TextJobs[K]["out"] } = {
   merge: ({ base, ours, theirs }) => merge3(base, ours, theirs),
   edits: ({ a, b }) => packEdits(diffLines(a, b)),
+  hunks: ({ a, b, context }) => diffHunks(a, b, context < 0 ? undefined : context),
 };
 
 function work<K extends TextJobName>(job: { readonly kind: K; readonly input: TextJobs[K]["in"] }): TextJobs[K]["out"] {

@@ -1,5 +1,6 @@
 import type { Content, Hash, PathState, TreeEntry, Trees } from "../types.ts";
 import { findEntry, TreeChange } from "./change.ts";
+import { diffDirectories, differencesOf } from "./diff.ts";
 import type { Entry, Node } from "./node.ts";
 import { EMPTY_HASH, NodeCache } from "./nodes.ts";
 import { compareBytes } from "./order.ts";
@@ -26,6 +27,16 @@ export function createTrees(read: (hash: Hash) => Uint8Array | undefined): Trees
       if (entry !== undefined && "content" in entry) yield { path: prefix, content: entry.content };
       const hash = directoryAt(root, prefix, load);
       if (hash !== undefined) yield* walkDirectory(hash, prefix === "" ? "" : `${prefix}/`, load);
+    },
+    *diff(from, to, prefix) {
+      if (prefix === "") {
+        yield* diffDirectories(from, to, "", load);
+        return;
+      }
+      for (const found of differencesOf(prefix, entryAt(from, prefix, load), entryAt(to, prefix, load))) {
+        if ("before" in found) yield { path: prefix, before: found.before, after: found.after };
+        else yield* diffDirectories(found.from, found.to, `${prefix}/`, load);
+      }
     },
   };
 }
