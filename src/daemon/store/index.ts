@@ -1,6 +1,8 @@
 // The door of store: everything durable, as values.
+export type * from "./annotation-types.ts";
 export { checkIntegrity } from "./integrity.ts";
 export { readLockNote, takeLock } from "./lock.ts";
 export { openStore } from "./open.ts";
+export type * from "./origin-types.ts";
 export { loadSqlite, type Sqlite, type SqliteCopy, sqliteVersion } from "./sqlite.ts";
 export type * from "./types.ts";

@@ -4,6 +4,8 @@ import { storeError } from "./errors.ts";
 import { findCheckpoints } from "./find-checkpoints.ts";
 import { getMeta, type Meta } from "./meta.ts";
 import { type ObjectColumns, objectBytes } from "./objects.ts";
+import { annotationReads } from "./read-annotations.ts";
+import { originReads } from "./read-origin.ts";
 import * as rows from "./rows.ts";
 import { SideReader } from "./side.ts";
 import { type Database, loadSqlite, type Statement } from "./sqlite.ts";
@@ -22,7 +24,7 @@ export interface ClosableReader extends StoreReader {
 }
 
 const WORKSPACES =
-  "SELECT w.rowid, w.id, w.name, r.id AS repository, r.name AS repository_name, w.root, w.device, w.inode, w.incarnation, w.generation, w.epoch, w.head, w.tree, w.base, w.status, w.lease_epoch, w.imported, w.git_commit FROM workspace w JOIN repository r ON r.rowid = w.repository";
+  "SELECT w.rowid, w.id, w.name, r.id AS repository, r.name AS repository_name, w.root, w.device, w.inode, w.incarnation, w.generation, w.epoch, w.head, w.tree, w.base, w.status, w.lease_epoch, w.kept_from, w.imported, w.git_commit FROM workspace w JOIN repository r ON r.rowid = w.repository";
 /** The rows of a removed workspace wait for upkeep and are not seen. */
 const LIVE = "EXISTS (SELECT 1 FROM workspace WHERE rowid = checkpoint.workspace)";
 
@@ -147,6 +149,8 @@ export function openReader(fs: Fs, directory: string): ClosableReader {
       const row = one<rows.DetailColumns>("SELECT id, workspace, principal, kind, body, time_ms FROM detail WHERE id = ?", id);
       return row && rows.detailOf(row);
     },
+    ...originReads({ one, all }),
+    ...annotationReads({ one, all }),
     facts: () => ask(() => factsOf(db, reading)),
     close() {
       side.close();
@@ -185,6 +189,8 @@ function factsOf(db: Database, { statement }: Reading): StoreFacts {
     requestsKeptSinceMs: metaOrFail(db, "requestsKeptSinceMs"),
     createdMs: metaOrFail(db, "createdMs"),
     bytes: pages * number("SELECT page_size FROM pragma_page_size") + side,
+    neededBytes: getMeta(db, "neededBytes") ?? 0,
+    collectedMs: getMeta(db, "collectedMs") ?? 0,
     schemaVersion: number("SELECT user_version FROM pragma_user_version"),
   };
 }

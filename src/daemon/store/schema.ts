@@ -90,6 +90,10 @@ export const MIGRATIONS: readonly string[] = [
     PRIMARY KEY(workspace, generation, position)) STRICT, WITHOUT ROWID;
   CREATE INDEX undone_checkpoint ON undone(checkpoint);
 
+  -- Renames, for following a file's lines through them both ways.
+  CREATE INDEX touched_renamed ON touched(workspace, path, generation) WHERE renamed_from IS NOT NULL;
+  CREATE INDEX touched_renamed_from ON touched(workspace, renamed_from, generation) WHERE renamed_from IS NOT NULL;
+
   -- Append-only. \`thread\` is the id of the one that began it, its own for that one.
   CREATE TABLE annotation(
     seq INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, workspace INTEGER NOT NULL, checkpoint TEXT NOT NULL,

@@ -1,4 +1,7 @@
 import type { Clock, FailPoint, Random } from "../base/index.ts";
+import type { AnnotationCommands, AnnotationReads } from "./annotation-types.ts";
+import type { GarbageCommands } from "./gc/types.ts";
+import type { OriginCommands, OriginReads } from "./origin-types.ts";
 
 /** SHA-256 as 64 lower-case hex digits. In SQLite it is a 32-byte blob. */
 export type Hash = string;
@@ -112,14 +115,19 @@ export interface SaveCommit {
   /** In order; each one's first parent is the one before it, the first one's is the head. Empty for a save that changes nothing. */
   readonly checkpoints: readonly NewCheckpoint[];
   readonly objects: readonly NewObject[];
+  /** Contents it relies on the store to have already: gc may have taken one since the save was planned. */
+  readonly counts?: readonly Hash[];
   readonly nodes: readonly TreeNode[];
   /** Empty when nothing is to be applied: the save is then durable at once. */
   readonly journal: readonly JournalStep[];
   readonly request?: RequestRow;
 }
 
-/** What became of one save of a batch. After the first that is not "committed" the rest of its batch is "skipped". */
-export type CommitResult = "committed" | "stale" | "fence" | "request_exists" | "skipped";
+/**
+ * What became of one save of a batch. After the first that is not "committed" the rest of its batch is "skipped". "missing": a
+ * content it counts on is not kept any more; planned anew, it brings it along.
+ */
+export type CommitResult = "committed" | "stale" | "fence" | "request_exists" | "missing" | "skipped";
 
 /** A save whose files are not known to be on disk for good. */
 export interface OpenSave {
@@ -157,6 +165,8 @@ export interface WorkspaceRow {
   readonly base: string;
   readonly status: "active" | "closed";
   readonly leaseEpoch: number;
+  /** First generation whose contents are all kept; 0 when none were ever given up. */
+  readonly keptFrom: number;
   /** Whether the whole tree was looked at once, and the base made. */
   readonly imported: boolean;
   /** Commit the base was taken from; "" when it was none. */
@@ -229,7 +239,7 @@ export interface DetailRow {
  * Every transaction as a value, with what it gives back. `durable` ones answer after their fsync; the others survive
  * the daemon's death but perhaps not the machine's.
  */
-export interface Commands {
+export interface Commands extends OriginCommands, AnnotationCommands, GarbageCommands {
   /** durable. One transaction, a savepoint each. `applied`: earlier saves whose files are in place by now. */
   commit: {
     in: { readonly saves: readonly SaveCommit[]; readonly boot: string; readonly applied?: readonly string[] };
@@ -293,7 +303,7 @@ export interface Commands {
     in: {
       readonly row: Omit<
         WorkspaceRow,
-        "rowid" | "generation" | "epoch" | "head" | "base" | "leaseEpoch" | "status" | "imported" | "gitCommit"
+        "rowid" | "generation" | "epoch" | "head" | "base" | "leaseEpoch" | "status" | "keptFrom" | "imported" | "gitCommit"
       >;
       readonly request?: RequestRow;
     };
@@ -328,8 +338,8 @@ export interface Commands {
   request: { in: RequestRow; out: null };
   /** Online copy by SQLite's own API, with the side store beside it; gives its bytes. */
   backup: { in: { readonly directory: string }; out: { readonly bytes: number } };
-  /** Background care: WAL checkpoint, rows past their time. `nowMs` is wall time. */
-  upkeep: { in: { readonly nowMs: number }; out: null };
+  /** Background care, one slice: WAL checkpoint, rows past their time, compression. `nowMs` is wall time; `more`: there is work left. */
+  upkeep: { in: { readonly nowMs: number }; out: { readonly more: boolean } };
 }
 
 /** Which checkpoints, newest first. */
@@ -338,14 +348,20 @@ export interface CheckpointQuery {
   /** The path itself or anything below it. */
   readonly path?: string;
   readonly principal?: string;
+  /** With `principal`: also those of its sub-agents ("agent/sub"). Default false. */
+  readonly subAgents?: boolean;
+  /** Only what this request made. */
+  readonly requestId?: string;
   readonly cause?: CauseName;
   /** Only older ones than this generation. */
   readonly beforeGeneration?: number;
+  /** Only newer ones than this generation. */
+  readonly afterGeneration?: number;
   readonly limit: number;
 }
 
 /** Short reads, on the caller's thread, through a read-only connection: each sees every transaction already answered. */
-export interface StoreReader {
+export interface StoreReader extends OriginReads, AnnotationReads {
   workspaces(): WorkspaceRow[];
   workspace(rowid: number): WorkspaceRow | undefined;
   hasObject(sha256: Hash): boolean;
@@ -400,6 +416,10 @@ export interface StoreFacts {
   readonly createdMs: number;
   /** Live pages plus side store. */
   readonly bytes: number;
+  /** Of these, what heads, bases and open saves needed when gc looked last; 0 before it ever did. */
+  readonly neededBytes: number;
+  /** When gc looked last, wall ms; 0 for never. */
+  readonly collectedMs: number;
   readonly schemaVersion: number;
 }
 

@@ -1,5 +1,6 @@
 import type { Commands } from "../types.ts";
 import type { Handler } from "../work.ts";
+import { write as writeAnnotation } from "./annotations.ts";
 import { commit } from "./commit.ts";
 import { imported } from "./imported.ts";
 import { detail, objects, refusal, request } from "./keep.ts";
@@ -7,6 +8,7 @@ import { end, grant } from "./leases.ts";
 import { linger } from "./linger.ts";
 import { looked } from "./looked.ts";
 import { applied, durable, unsynced } from "./saves.ts";
+import { spans } from "./spans.ts";
 import { create as createToken, revoke, used } from "./tokens.ts";
 import { upkeep } from "./upkeep.ts";
 import { create as createWorkspace, remove, status, takeover } from "./workspaces.ts";
@@ -34,6 +36,8 @@ export const HANDLERS: { readonly [K in Transaction]: Handler<K> } = {
   "token.create": createToken,
   "token.revoke": revoke,
   "token.used": used,
+  "annotation.write": writeAnnotation,
+  spans,
   detail,
   request,
   upkeep,
