@@ -7,7 +7,7 @@ import { ginBin } from "../helpers/gin.ts";
 import { runCommand } from "../helpers/process.ts";
 import { isLong } from "../helpers/scale.ts";
 import { tempDir } from "../helpers/temp.ts";
-import { type ForeignClient, installed } from "./clients.ts";
+import { type ForeignClient, fromNpm, installed } from "./clients.ts";
 import { type Site, startSite } from "./setup.ts";
 
 /** Installing may take minutes; the tests themselves take seconds. */
@@ -18,21 +18,9 @@ const server = (site: Site): string[] => [process.execPath, ginBin, "mcp", "--ho
 const save = (path: string, text: string) => ({ edits: [{ path, expect: "absent", text }] });
 
 describe("MCP Inspector's command line", () => {
-  const inspector: ForeignClient = {
-    name: "inspector-2.12.0",
-    quick: true,
-    steps: [
-      [
-        "npm",
-        "install",
-        "--prefix",
-        ".",
-        "--no-audit",
-        "--no-fund",
-        "--ignore-scripts",
-        "@modelcontextprotocol/inspector@2.12.0",
-      ],
-    ],
+  const inspector = {
+    ...fromNpm("inspector-2.12.0", "@modelcontextprotocol/inspector@2.12.0"),
+    quick: true as const,
   };
 
   it.for(isLong ? ["legacy", "auto", "modern"] : ["legacy", "modern"])(

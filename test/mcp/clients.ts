@@ -15,8 +15,16 @@ export interface ForeignClient {
   /** Files it is installed from, by name. */
   readonly files?: Readonly<Record<string, string>>;
   readonly steps: readonly Step[];
+  /** Steps after those. */
+  readonly more?: readonly Step[];
   /** True: takes part in `npm test` too, where an earlier long run has installed it. */
   readonly quick?: true;
+}
+
+/** A client that is one package of npm. Scripts of its dependencies are not run. */
+export function fromNpm(name: string, spec: string): ForeignClient {
+  const quiet = ["--no-audit", "--no-fund", "--ignore-scripts"];
+  return { name, steps: [["npm", "install", "--prefix", ".", ...quiet, spec]] };
 }
 
 /**
@@ -32,7 +40,7 @@ export async function installed(client: ForeignClient, context: TestContext): Pr
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   for (const [name, text] of Object.entries(client.files ?? {})) writeFileSync(join(folder, name), text);
-  for (const [command, ...args] of client.steps) {
+  for (const [command, ...args] of [...client.steps, ...(client.more ?? [])]) {
     const done = await runCommand(command, args, { cwd: folder }).catch((error: Error) => ({ code: -1, stderr: error.message }));
     if (done.code !== 0) context.skip(`${client.name} could not be installed: ${command}: ${done.stderr.trim().slice(-300)}`);
   }
