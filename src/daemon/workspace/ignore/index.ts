@@ -1,2 +1,3 @@
 // The door of ignore: which paths are not tracked.
+export { createIgnoreRules, type IgnoreDeps } from "./rules.ts";
 export type * from "./types.ts";

@@ -1,0 +1,183 @@
+import { errnoOf, type Fs } from "../../base/index.ts";
+import { type ConfinedRoot, TEMP_PREFIX } from "../files/index.ts";
+import { parseRules, type RuleList, toBytes } from "./parse.ts";
+import type { IgnoreRules, OuterRules } from "./types.ts";
+
+/** Longest .gitignore that is read; a longer one is none. */
+const MAX_RULE_BYTES = 1024 * 1024;
+
+const RULES_NAME = ".gitignore";
+const GIT_NAME = ".git";
+
+/** What rules are made from. */
+export interface IgnoreDeps {
+  readonly root: ConfinedRoot;
+  /** Absolute path of the root. Only whether `.git` is there is asked by it: that name is closed to the confined root. */
+  readonly path: string;
+  readonly fs: Pick<Fs, "lstatSync">;
+  /** Default: no rules from outside. */
+  readonly outer?: OuterRules;
+}
+
+/** What is known of a directory. */
+interface Known {
+  readonly ignored: boolean;
+  /** Holds a `.git` of its own. */
+  readonly boundary: boolean;
+  /** Its .gitignore: read when a path in it is first asked about. */
+  rules?: { readonly text: string; readonly list: RuleList };
+  readonly below: Map<string, Known>;
+}
+
+/** Rules of one place, and how many characters of a path (in bytes) come before what they judge. */
+interface Placed {
+  readonly list: RuleList;
+  readonly skip: number;
+}
+
+const NOTHING: OuterRules = { prefix: "", files: [], ignoreCase: false };
+
+/** Rules read from a root's directory as they are asked for. */
+export function createIgnoreRules(deps: IgnoreDeps): IgnoreRules {
+  return new Rules(deps);
+}
+
+class Rules implements IgnoreRules {
+  readonly #deps: IgnoreDeps;
+  #fold = false;
+  /** What stands before each path on its way from the top of the work tree. */
+  #prefix = "";
+  /** Weakest first. */
+  #outer: readonly Placed[] = [];
+  #top: Known = blank();
+
+  constructor(deps: IgnoreDeps) {
+    this.#deps = deps;
+    this.setOuter(deps.outer ?? NOTHING);
+  }
+
+  setOuter({ prefix, files, ignoreCase }: OuterRules): void {
+    this.#fold = ignoreCase;
+    this.#prefix = prefix === "" ? "" : `${toBytes(prefix, ignoreCase)}/`;
+    this.#outer = files.map(({ directory, text }) => ({
+      list: parseRules(text, ignoreCase),
+      skip: directory === "" ? 0 : toBytes(directory, false).length + 1,
+    }));
+    this.#top = blank();
+  }
+
+  ignored(path: string, isDirectory: boolean): boolean {
+    if (path === "") return false;
+    const names = path.split("/");
+    const last = names.pop() ?? "";
+    let known = this.#top;
+    let here = "";
+    const chain: Placed[] = [...this.#outer];
+    for (const name of names) {
+      if (known.ignored) return true;
+      chain.push(this.#rulesOf(known, here));
+      known = this.#step(known, here, name, chain);
+      here = here === "" ? name : `${here}/${name}`;
+    }
+    if (known.ignored || neverTracked(last)) return true;
+    chain.push(this.#rulesOf(known, here));
+    return isDirectory ? this.#step(known, here, last, chain).ignored : this.#judge(path, last, false, chain);
+  }
+
+  changed(path: string): string | undefined {
+    const cut = path.lastIndexOf("/");
+    const name = path.slice(cut + 1);
+    const parent = cut < 0 ? "" : path.slice(0, cut);
+    if (name === RULES_NAME) return this.#review(parent) ?? (this.#find(parent) === undefined ? parent : undefined);
+    if (name === GIT_NAME) return parent === "" ? undefined : this.#review(parent);
+    return this.#review(path);
+  }
+
+  /** Compares what is kept of a directory with what is there; forgets it when that differs. */
+  #review(directory: string): string | undefined {
+    const found = this.#find(directory);
+    if (found === undefined) return undefined;
+    const { known, forget } = found;
+    const moved = directory !== "" && known.boundary !== this.#isBoundary(directory);
+    if (!moved && (known.rules === undefined || known.rules.text === this.#readRules(directory))) return undefined;
+    forget();
+    return directory;
+  }
+
+  #find(directory: string): { known: Known; forget: () => void } | undefined {
+    let known = this.#top;
+    let forget = (): void => {
+      this.#top = blank();
+    };
+    if (directory === "") return { known, forget };
+    for (const name of directory.split("/")) {
+      const next = known.below.get(name);
+      if (next === undefined) return undefined;
+      const { below } = known;
+      forget = () => void below.delete(name);
+      known = next;
+    }
+    return { known, forget };
+  }
+
+  #step(parent: Known, here: string, name: string, chain: readonly Placed[]): Known {
+    const kept = parent.below.get(name);
+    if (kept !== undefined) return kept;
+    const path = here === "" ? name : `${here}/${name}`;
+    const ruled = neverTracked(name) || this.#judge(path, name, true, chain);
+    const boundary = !ruled && this.#isBoundary(path);
+    const known: Known = { ignored: ruled || boundary, boundary, below: new Map() };
+    parent.below.set(name, known);
+    return known;
+  }
+
+  #judge(path: string, name: string, isDirectory: boolean, chain: readonly Placed[]): boolean {
+    const whole = this.#prefix + toBytes(path, this.#fold);
+    const last = toBytes(name, this.#fold);
+    for (let at = chain.length - 1; at >= 0; at--) {
+      const placed = chain[at];
+      const said = placed?.list.judge(placed.skip === 0 ? whole : whole.slice(placed.skip), last, isDirectory);
+      if (said !== undefined) return said;
+    }
+    return false;
+  }
+
+  #rulesOf(known: Known, directory: string): Placed {
+    if (known.rules === undefined) {
+      const text = this.#readRules(directory);
+      known.rules = { text, list: parseRules(text, this.#fold) };
+    }
+    const below = directory === "" ? 0 : toBytes(directory, false).length + 1;
+    return { list: known.rules.list, skip: this.#prefix.length + below };
+  }
+
+  /** A directory's own rules; none when there is no file, or only a symlink, which Git does not follow either. */
+  #readRules(directory: string): string {
+    const path = directory === "" ? RULES_NAME : `${directory}/${RULES_NAME}`;
+    try {
+      const read = this.#deps.root.readFile(path, MAX_RULE_BYTES);
+      return read.path === path ? read.bytes.toString("utf8") : "";
+    } catch {
+      // Missing, a directory, unreadable, too long, or the root itself is gone: no rules, and whoever asks learns the rest by himself.
+      return "";
+    }
+  }
+
+  #isBoundary(directory: string): boolean {
+    try {
+      this.#deps.fs.lstatSync(`${this.#deps.path}/${directory}/${GIT_NAME}`);
+      return true;
+    } catch (thrown) {
+      // What may not be looked into cannot be told from a repository: it stays outside.
+      return errnoOf(thrown) === "EACCES";
+    }
+  }
+}
+
+function blank(): Known {
+  return { ignored: false, boundary: false, below: new Map() };
+}
+
+function neverTracked(name: string): boolean {
+  return name === GIT_NAME || name.startsWith(TEMP_PREFIX);
+}
