@@ -1,8 +1,7 @@
-import type { Clock, FailPoints, Log } from "../base/index.ts";
-import { errnoOf, GinError } from "../base/index.ts";
+import { type Clock, type FailPoints, GinError } from "../base/index.ts";
 import type { Hash, PathState } from "../store/index.ts";
 import { sha256 } from "./content.ts";
-import type { ConfinedRoot, Displaced, Staged } from "./files/index.ts";
+import type { ConfinedRoot, Displaced, Staged, Writers } from "./files/index.ts";
 import { CHANGE_BYTES } from "./limits.ts";
 import { inSlices } from "./slice.ts";
 
@@ -25,11 +24,16 @@ export interface Rescued {
   readonly bytes: Uint8Array;
 }
 
-/** A displaced file that somebody may still be writing to: looked at once more before it goes. */
+/** A displaced file that somebody may still be writing to: kept until nobody can. */
 export interface Lingering {
   readonly path: string;
   readonly temp: string;
+  /** Of what was last seen in it, which is recorded. */
   readonly seen: Hash;
+  /** Who had it open then. */
+  readonly writers: Writers;
+  /** Whether the store has a row of it. */
+  readonly noted?: boolean;
 }
 
 /** What applying came to. */
@@ -79,13 +83,16 @@ export async function applySteps(
 /** Looks at what came out of the target's place: the verified content goes, anything else is kept. */
 function inspect(root: ConfinedRoot, step: Step, displaced: Displaced, applied: Applied, wallMs: number): void {
   for (const other of displaced.also ?? []) inspect(root, step, other, applied, wallMs);
+  // Asked before it is read: with nobody left, what is read is all there will be.
+  const writers = root.writers(displaced.temp);
   const found = readDisplaced(root, displaced);
   if (found === undefined) giveBack(root, step, displaced);
   const known = isContent(step.before, found.content);
   if (!known && !isContent(step.after, found.content)) applied.rescued.push({ path: step.path, ...found });
   const fresh = wallMs - Number(displaced.stat.mtimeNs / 1_000_000n) < FRESH_MS && displaced.stat.inode !== step.ownInode;
-  if (displaced.stat.kind === "file" && (!known || fresh)) {
-    applied.lingering.push({ path: step.path, temp: displaced.temp, seen: found.content.sha256 });
+  // A fresh file's writer may be just behind its open(2), where nothing shows it yet; unknown content stays until it is recorded.
+  if (displaced.stat.kind === "file" && (!known || fresh || writers === "some")) {
+    applied.lingering.push({ path: step.path, temp: displaced.temp, seen: found.content.sha256, writers });
     return;
   }
   root.discard(displaced.temp);
@@ -123,21 +130,4 @@ export function ancestors(path: string): string[] {
   const above: string[] = [];
   for (let cut = path.indexOf("/"); cut > 0; cut = path.indexOf("/", cut + 1)) above.push(path.slice(0, cut));
   return above;
-}
-
-/** Reads lingering files once more; gives those that were written to meanwhile. They stay until what this gives is recorded. */
-export function lookAgain(root: ConfinedRoot, lingering: readonly Lingering[], log: Log): Rescued[] {
-  const rescued: Rescued[] = [];
-  for (const one of lingering) {
-    try {
-      const { bytes, stat } = root.readTemp(one.temp, CHANGE_BYTES);
-      const now = sha256(bytes);
-      if (now === one.seen) continue;
-      const content = { kind: "file", sha256: now, size: bytes.byteLength, executable: stat.executable } as const;
-      rescued.push({ path: one.path, content, bytes });
-    } catch (thrown) {
-      log.warn({ path: one.path, errno: errnoOf(thrown) }, "a displaced file could not be looked at again");
-    }
-  }
-  return rescued;
 }

@@ -1,8 +1,9 @@
 import { GinError, toGinError } from "../base/index.ts";
 import type { CommitResult } from "../store/index.ts";
-import { ancestors, applySteps, type Lingering, lookAgain, type Rescued, type Step } from "./apply.ts";
+import { applySteps, type Rescued, type Step } from "./apply.ts";
 import type { WorkspaceDeps } from "./deps.ts";
 import { Durable } from "./durable.ts";
+import { LateWriters } from "./late-writers.ts";
 import { AppliedMarks } from "./marks.ts";
 import type { Observed } from "./observe.ts";
 import { type Author, type Line, type Planned, type PlanView, planRescue } from "./plan.ts";
@@ -14,8 +15,6 @@ import { Unapplied } from "./unapplied.ts";
 
 /** Times a save is judged anew after its batch failed before the caller is told. */
 const ATTEMPTS = 5;
-/** How long a displaced file somebody may still write to is kept aside, in milliseconds. */
-const LINGER_MS = 3_000;
 /** Paths whose last inode is remembered. */
 const OWN_INODES = 10_000;
 
@@ -55,10 +54,7 @@ export class Finisher {
   readonly #unapplied: Unapplied;
   /** Inode gin put at a path last, for telling its own fresh files from others'. */
   readonly #ownInodes = new Map<string, bigint>();
-  #lingering: Lingering[] = [];
-  /** Saves with lingering files: their journal stays until those were looked at, so that a recovery looks there too. */
-  readonly #lingeringSaves = new Map<string, readonly string[]>();
-  #lingerTimer: (() => void) | undefined;
+  readonly #late: LateWriters;
 
   constructor(deps: WorkspaceDeps, recovered: Recovered, host: FinisherHost) {
     this.#deps = deps;
@@ -68,6 +64,12 @@ export class Finisher {
     );
     this.marks = new AppliedMarks(deps, (cause) => host.stop("applied saves could not be marked", cause));
     this.#unapplied = new Unapplied({ ...deps, store: deps.store.read }, () => host.repairLater());
+    this.#late = new LateWriters(
+      deps,
+      () => host.repairLater(),
+      (save) => this.#durable.add(save.id, save.paths),
+    );
+    this.#late.add(recovered.lingering);
     for (const { save, failed } of recovered.leftover) this.#unapplied.add(save, failed);
     for (const { id, paths } of recovered.unsynced) this.#durable.add(id, paths);
   }
@@ -146,44 +148,35 @@ export class Finisher {
   }
 
   /** Looks at displaced files once more, and tries committed paths that are not on disk yet. Gives where the line stands then. */
-  async repair(from: Line): Promise<Line> {
-    const { root, clock, log, store } = this.#deps;
-    this.#lingerTimer = undefined;
-    const lingering = this.#lingering;
-    this.#lingering = [];
-    const late = lookAgain(root, lingering, log);
+  async repair(from: Line, all = false): Promise<Line> {
+    const { clock, store } = this.#deps;
+    const look = this.#late.look(all);
     const { whole, applied } = await this.#unapplied.retry(clock.wallMs());
-    this.#linger(applied.lingering);
     let line: Line;
     try {
-      ({ line } = await this.#rescue(from, NOBODY, [...late, ...applied.rescued]));
+      ({ line } = await this.#rescue(from, NOBODY, [...look.late, ...applied.rescued]));
+      await look.settle();
     } catch (thrown) {
-      // Not recorded, so not let go: they are looked at again.
-      this.#linger(lingering);
+      look.giveUp();
       throw thrown;
+    } finally {
+      const saves = whole.map((id) => ({ id, paths: touchedBy(store, id) }));
+      this.#late.add(applied.lingering, saves);
     }
-    for (const { temp, path } of lingering) {
-      root.discard(temp);
-      // A removal could not take its directories along while the temp was in them.
-      root.removeMade(ancestors(path));
-    }
-    for (const [id, paths] of this.#lingeringSaves) this.#durable.add(id, paths);
-    this.#lingeringSaves.clear();
     this.marks.add(whole);
-    for (const id of whole) this.#durable.add(id, touchedBy(store, id));
     return line;
   }
 
-  /** Everything looked at, marked and synced. */
+  /** Everything looked at, marked and synced. What somebody still has open is left under its temp name, for the next start. */
   async close(from: Line): Promise<void> {
-    this.#lingerTimer?.();
     try {
       let line = from;
       // A repair that puts a waiting path in place may displace something once more.
-      for (let round = 0; this.#lingering.length > 0 && round < 3; round++) line = await this.repair(line);
+      for (let round = 0; this.#late.size > 0 && round < 3; round++) line = await this.repair(line, true);
     } catch (thrown) {
       this.#host.stop("displaced files could not be settled", thrown);
     }
+    this.#late.close();
     await this.marks.flush();
     await this.#durable.flush();
   }
@@ -237,10 +230,8 @@ export class Finisher {
       if (result.failed.length === 0) {
         const paths = steps.map((step) => step.path);
         this.marks.add([own.id]);
-        if (result.lingering.length > 0) this.#lingeringSaves.set(own.id, paths);
-        else this.#durable.add(own.id, paths);
-      }
-      this.#linger(result.lingering);
+        this.#late.add(result.lingering, [{ id: own.id, paths }]);
+      } else this.#late.add(result.lingering);
       return result.rescued;
     } catch (thrown) {
       // It is committed: whatever fails from here on is for recovery, and no reason to tell the caller otherwise.
@@ -300,11 +291,6 @@ export class Finisher {
       () => turn.reject(error),
       (thrown: unknown) => turn.reject(toGinError(thrown)),
     );
-  }
-
-  #linger(lingering: readonly Lingering[]): void {
-    this.#lingering.push(...lingering);
-    if (this.#lingering.length > 0) this.#lingerTimer ??= this.#deps.clock.after(LINGER_MS, () => this.#host.repairLater());
   }
 }
 

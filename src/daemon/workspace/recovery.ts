@@ -1,13 +1,14 @@
-import { errnoOf, type FailPoints, GinError, toGinError } from "../base/index.ts";
-import type { Hash, JournalStep, OpenSave, PathState, SaveCommit } from "../store/index.ts";
-import { type Applied, ancestors, applySteps, type Rescued, type Step } from "./apply.ts";
-import { fileContent, linkContent, sameState } from "./content.ts";
+import { errnoOf, type FailPoints, GinError } from "../base/index.ts";
+import type { Hash, OpenSave, PathState, SaveCommit } from "../store/index.ts";
+import { type Applied, applySteps, type Lingering, type Rescued, type Step } from "./apply.ts";
+import { sameState } from "./content.ts";
 import type { WorkspaceDeps } from "./deps.ts";
 import { syncPaths } from "./durable.ts";
-import { type ConfinedRoot, holdsTakenAway } from "./files/index.ts";
+import type { ConfinedRoot } from "./files/index.ts";
 import { CHANGE_BYTES } from "./limits.ts";
 import { type Observed, observe } from "./observe.ts";
 import { type Line, type PlanView, planCommit, planRescue } from "./plan.ts";
+import { inspectTemps } from "./strays.ts";
 import { isTorn } from "./torn.ts";
 
 /** Committed paths recovery could not put in place: the actor goes on trying. */
@@ -22,6 +23,8 @@ export interface Recovered {
   readonly leftover: readonly Leftover[];
   /** Saves applied in this boot by a daemon that ended before they were synced: their files are right, and synced in the background. */
   readonly unsynced: readonly { readonly id: string; readonly paths: readonly string[] }[];
+  /** Displaced files that somebody may still be writing to; the store has a row of each. */
+  readonly lingering: readonly Lingering[];
   /** Counts for the log: paths found in place, rewritten, and edited by others (theirs kept). */
   readonly counts: { readonly inPlace: number; readonly rewritten: number; readonly external: number };
 }
@@ -49,16 +52,18 @@ export async function recover(deps: WorkspaceDeps): Promise<Recovered> {
   const saves = store.read.openSaves(row.rowid);
   const rebooted = saves.some((save) => save.boot !== boot && save.boot !== "");
   // Recorded before the temps go, which hold the only copy: this recovery may be killed as well.
-  const head = await record(deps, { generation: row.generation, head: row.head, tree: row.tree }, [], inspectTemps(deps, saves));
-  root.sweep();
+  const strays = inspectTemps(deps, saves);
+  const head = await record(deps, { generation: row.generation, head: row.head, tree: row.tree }, [], strays.found);
+  await note(deps, strays.open, strays.gone);
+  root.sweep(undefined, new Set(strays.open.map((one) => one.temp)));
   failPoints.hit("recover.swept");
   // Applied in this boot means the page cache has it: whatever differs now was changed later, by somebody else.
   const inCache = (save: OpenSave): boolean => save.state === "applied" && save.boot === boot;
-  const open = saves.filter((save) => !inCache(save));
+  const unfinished = saves.filter((save) => !inCache(save));
   const steps: { step: Step; save: string }[] = [];
   const outside: Observed[] = [];
   const counts = { inPlace: 0, rewritten: 0, external: 0 };
-  for (const chain of chainsOf(open)) {
+  for (const chain of chainsOf(unfinished)) {
     const seen = await look(root, chain.path);
     failPoints.hit("recover.judged");
     if (seen === undefined) counts.external++;
@@ -79,17 +84,21 @@ export async function recover(deps: WorkspaceDeps): Promise<Recovered> {
   const applied = await applySteps(root, ready, deps.clock, failPoints, deps.clock.wallMs());
   failPoints.hit("recover.applied");
   const line = await record(deps, head, outside, applied.rescued);
-  for (const { temp } of applied.lingering) root.discard(temp);
+  // What it displaced is recorded by now: only where somebody may write on is there anything to wait for.
+  const open = applied.lingering.filter((one) => one.writers !== "none");
+  await note(deps, open, []);
+  for (const one of applied.lingering) if (!open.includes(one)) root.discard(one.temp);
   failPoints.hit("recover.external");
   const leftover = leftovers(steps, applied);
   const kept = new Set(leftover.map((one) => one.save));
   await settleSaves(
     deps,
-    open.filter((save) => !kept.has(save.id)),
+    unfinished.filter((save) => !kept.has(save.id)),
   );
   failPoints.hit("recover.end");
   const unsynced = saves.filter(inCache).map((save) => ({ id: save.id, paths: save.steps.map((step) => step.path) }));
-  return { line, leftover, unsynced, counts };
+  const lingering = [...strays.open, ...open].map((one) => ({ ...one, noted: true }));
+  return { line, leftover, unsynced, lingering, counts };
 }
 
 function chainsOf(saves: readonly OpenSave[]): Chain[] {
@@ -163,46 +172,11 @@ function content(deps: WorkspaceDeps, path: string, sha256: Hash): Uint8Array {
   return bytes;
 }
 
-/**
- * Looks into gin's temps beside the paths of open saves. A save killed between exchange and inspection leaves there what it
- * displaced: content the store does not know is somebody's edit, and is recorded before the temp goes. A temp that was only
- * staged, by a save that was never committed, is nobody's and goes unread.
- */
-function inspectTemps(deps: WorkspaceDeps, saves: readonly OpenSave[]): Rescued[] {
-  const found: Rescued[] = [];
-  const byTemp = new Map<string, JournalStep>();
-  const byDirectory = new Map<string, JournalStep[]>();
-  for (const save of saves) {
-    for (const step of save.steps) {
-      if (step.temp !== undefined) byTemp.set(step.temp, step);
-      const directory = ancestors(step.path).at(-1) ?? "";
-      byDirectory.set(directory, [...(byDirectory.get(directory) ?? []), step]);
-    }
-  }
-  for (const [directory, steps] of byDirectory) {
-    for (const temp of deps.root.temps(directory)) {
-      // What was taken away lies under a name of its own, beside the path it came from: one of those a save removes here.
-      const taken = holdsTakenAway(temp) ? (steps.findLast((one) => one.after === null) ?? steps.at(-1)) : undefined;
-      const step = byTemp.get(temp) ?? taken;
-      if (step === undefined) continue;
-      const stray = readStray(deps, temp);
-      if (stray === undefined || deps.store.read.hasObject(stray.content.sha256)) continue;
-      found.push({ path: step.path, ...stray });
-    }
-  }
-  return found;
-}
-
-/** Undefined for what only bears a temp's name, or cannot be kept: said in the log, and no reason not to start. */
-function readStray(deps: WorkspaceDeps, temp: string): Pick<Rescued, "content" | "bytes"> | undefined {
-  try {
-    const { bytes, stat } = deps.root.readTemp(temp, CHANGE_BYTES);
-    const content = stat.kind === "symlink" ? linkContent(bytes) : fileContent(bytes, stat.executable);
-    return { content, bytes };
-  } catch (thrown) {
-    deps.log.warn({ temp, reason: toGinError(thrown).reason }, "a temp could not be looked at in recovery");
-    return undefined;
-  }
+/** Rows for the displaced files that are kept, before the journal that names them may go. */
+async function note(deps: WorkspaceDeps, open: readonly Lingering[], gone: readonly string[]): Promise<void> {
+  if (open.length === 0 && gone.length === 0) return;
+  const kept = open.map(({ temp, path, seen }) => ({ temp, path, seen }));
+  await deps.store.write("linger", { workspace: deps.row.rowid, kept, gone });
 }
 
 /** Records outside edits (which stay on disk) and displaced ones (which do not), in that order. */

@@ -1,4 +1,4 @@
-import { createRequire } from "node:module";
+import { loadNative } from "./koffi.ts";
 
 /** How a rename call ended: "done", "exists" (no-replace), "absent", "refused" (this file system or kernel cannot), or another errno's name. */
 export type SwapResult = "done" | "exists" | "absent" | "refused" | { readonly errno: string };
@@ -15,13 +15,6 @@ export interface Swap {
 const RENAME_NOREPLACE = 1;
 const RENAME_EXCHANGE = 2;
 
-/** The part of koffi that is used. */
-interface Koffi {
-  load(path: string | null): { func(prototype: string): (...args: (number | string)[]) => number };
-  errno(): number;
-  os: { errno: Readonly<Record<string, number>> };
-}
-
 let loaded: Swap | undefined | "none";
 
 /** Loads the call once a process; undefined where koffi (optional) or the C library's renameat2 is missing. */
@@ -31,19 +24,11 @@ export function loadSwap(): Swap | undefined {
 }
 
 function load(): Swap | undefined {
-  let koffi: Koffi;
-  let rename: (...args: (number | string)[]) => number;
-  try {
-    koffi = createRequire(import.meta.url)("koffi") as Koffi;
-    rename = koffi.load(null).func("int renameat2(int, const char *, int, const char *, unsigned int)");
-  } catch {
-    // An optional dependency that is not installed, or a C library without the call: the other way of replacing is used and told.
-    return undefined;
-  }
-  const names = new Map(Object.entries(koffi.os.errno).map(([name, value]) => [value, name]));
+  const native = loadNative("int renameat2(int, const char *, int, const char *, unsigned int)");
+  if (native === undefined) return undefined;
   const call = (fromFd: number, from: string, toFd: number, to: string, flags: number): SwapResult => {
-    if (rename(fromFd, from, toFd, to, flags) === 0) return "done";
-    const errno = names.get(koffi.errno()) ?? "EIO";
+    if (native.call(fromFd, from, toFd, to, flags) === 0) return "done";
+    const errno = native.errno();
     switch (errno) {
       case "EEXIST":
         return "exists";

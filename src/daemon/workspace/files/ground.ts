@@ -2,6 +2,7 @@ import type { FailPoints, Fs, Random } from "../../base/index.ts";
 import type { Swap } from "./exchange.ts";
 import type { Handles, Held } from "./handles.ts";
 import type { Guard } from "./sensitive.ts";
+import type { WriterCheck } from "./writers.ts";
 
 /** How names fold on a file system: whether spellings that differ in case, or in Unicode form, name one entry. */
 export interface Folding {
@@ -19,6 +20,8 @@ export interface Ground {
   readonly top: Held;
   readonly guard: Guard;
   readonly folding: Folding;
+  /** Whether somebody has a file open for writing. */
+  readonly writers: WriterCheck;
   /** renameat2, where the library and this file system have it. */
   readonly swap: Swap | undefined;
   /** Throws WORKSPACE_MISSING_ROOT when the root is gone. */

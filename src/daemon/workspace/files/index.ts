@@ -16,3 +16,4 @@ export type {
   RootOptions,
   Staged,
 } from "./types.ts";
+export type { Writers } from "./writers.ts";

@@ -1,5 +1,5 @@
 import { isUtf8 } from "node:buffer";
-import { type Fs, GinError } from "../../base/index.ts";
+import { errnoOf, type Fs, GinError } from "../../base/index.ts";
 import type { Ground } from "./ground.ts";
 import { toFileStat } from "./handles.ts";
 import { invalid, notADirectory, notAFile, notFound } from "./refuse.ts";
@@ -8,6 +8,7 @@ import { inTempParent } from "./temps.ts";
 import { lstatIfThere } from "./twins.ts";
 import type { DiskEntry, FileStat, OpenFile, ReadFile } from "./types.ts";
 import { type Spot, walk } from "./walk.ts";
+import type { Writers } from "./writers.ts";
 
 /** How often a file whose size changes under the reading is read again. */
 const ATTEMPTS = 16;
@@ -166,6 +167,29 @@ export function readTemp(ground: Ground, temp: string, maxBytes: number): ReadFi
       } finally {
         ground.fs.closeSync(fd);
       }
+    } finally {
+      ground.handles.close(held);
+    }
+  });
+}
+
+/** Whether anybody could still write to a temp's file. */
+export function tempWriters(ground: Ground, temp: string): Writers {
+  return inTempParent(ground, temp, (directory, name) => {
+    const held = ground.handles.hold(directory, name);
+    if (held === undefined) throw notFound(temp);
+    try {
+      if (held.stat.kind !== "file") return "none";
+      const fd = ground.handles.reopen(directory, name, held);
+      try {
+        return ground.writers(fd);
+      } finally {
+        ground.fs.closeSync(fd);
+      }
+    } catch (thrown) {
+      // A file this user may not read: then nobody here can say who else has it.
+      if (errnoOf(thrown) === "EACCES") return "unknown";
+      throw thrown;
     } finally {
       ground.handles.close(held);
     }

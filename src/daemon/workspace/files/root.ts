@@ -5,7 +5,7 @@ import type { Ground } from "./ground.ts";
 import { type Handles, type Held, IdentityHandles, ProcHandles } from "./handles.ts";
 import { makeParents, removeMade } from "./parents.ts";
 import { probe } from "./probe.ts";
-import { list, openFile, openSpot, readFile, readLink, readTemp } from "./reads.ts";
+import { list, openFile, openSpot, readFile, readLink, readTemp, tempWriters } from "./reads.ts";
 import { ioError, missingRoot } from "./refuse.ts";
 import { place, putBack, takeAway } from "./replace.ts";
 import { ScopedHandles } from "./scoped-handles.ts";
@@ -15,6 +15,9 @@ import { discard, ifThere, stage, stageLink } from "./temps.ts";
 import { twinKey } from "./twins.ts";
 import type { ConfinedRoot, RootOptions } from "./types.ts";
 import { inDirectory, walk } from "./walk.ts";
+import { loadWriterCheck, type WriterCheck } from "./writers.ts";
+
+const NONE: ReadonlySet<string> = new Set();
 
 /** The ports a root works through. */
 export interface RootDeps {
@@ -37,7 +40,8 @@ export function openRoot(absolutePath: string, deps: RootDeps, options: RootOpti
   try {
     const { folding, swap } = probe(fs, random, handles, top, options.exchange === "off" ? undefined : loadSwap());
     const check = (): void => checkRoot(fs, here, top);
-    return assemble({ fs, random, failPoints, handles, guard, folding, swap, check }, top);
+    const writers: WriterCheck = options.writers === "off" ? () => "unknown" : loadWriterCheck();
+    return assemble({ fs, random, failPoints, handles, guard, folding, swap, writers, check }, top);
   } catch (thrown) {
     handles.close(top);
     throw errnoOf(thrown) === "ENOENT" ? missingRoot("vanished while it was opened", thrown) : ioError(thrown, "");
@@ -99,13 +103,15 @@ function assemble(parts: Omit<Ground, "top" | "handles"> & { readonly handles: S
     place: (staged, how) => place(ground, staged, how),
     takeAway: (path) => takeAway(ground, path),
     putBack: (displaced, path) => putBack(ground, displaced, path),
+    writers: (temp) => tempWriters(ground, temp),
     readTemp: (temp, maxBytes) => readTemp(ground, temp, maxBytes),
     setMode: (path, mode) => setMode(ground, path, mode),
     removeMade: (made) => removeMade(ground, made),
     syncFile: (path) => syncFile(ground, path),
     syncDirectory: (path) => syncDirectory(ground, path),
     temps: (directory) => temps(ground, directory),
-    sweep: (directories) => (directories === undefined ? sweepAll(ground) : sweepIn(ground, directories)),
+    sweep: (directories, keep = NONE) =>
+      directories === undefined ? sweepAll(ground, keep) : sweepIn(ground, directories, keep),
     close() {
       if (open) parts.handles.close(top);
       open = false;

@@ -17,23 +17,25 @@ export function temps(ground: Ground, directory: string): string[] {
     .map((name) => (directory === "" ? name : `${directory}/${name}`));
 }
 
-/** Removes the temps in these directories; gives how many. */
-export function sweepIn(ground: Ground, directories: readonly string[]): number {
+/** Removes the temps in these directories but those in `keep` (canonical paths); gives how many. */
+export function sweepIn(ground: Ground, directories: readonly string[], keep: ReadonlySet<string>): number {
   let removed = 0;
   for (const directory of directories) {
     removed +=
       ifThere(() =>
-        inDirectory(ground, directory, (held) => sweepOne(ground, held, ground.fs.readdirSync(ground.handles.self(held)))),
+        inDirectory(ground, directory, (held) =>
+          sweepOne(ground, held, ground.fs.readdirSync(ground.handles.self(held)), directory, keep),
+        ),
       ) ?? 0;
   }
   return removed;
 }
 
 /**
- * Removes every temp below the root; gives how many. Walks by handles, holding no more of them than one path needs, keeps only
+ * Removes every temp below the root but those in `keep`; gives how many. Walks by handles, holding no more of them than one path needs, keeps only
  * the names of directories still to visit, follows no symlink, and enters neither .git nor another device.
  */
-export function sweepAll(ground: Ground): number {
+export function sweepAll(ground: Ground, keep: ReadonlySet<string>): number {
   let removed = 0;
   /** Paths as bytes: a directory's name need not be UTF-8 to hold a temp. */
   const todo: Buffer[][] = [[]];
@@ -41,7 +43,7 @@ export function sweepAll(ground: Ground): number {
     const here = path;
     descend(ground, here, (held) => {
       const names = ground.fs.readdirSync(ground.handles.self(held));
-      removed += sweepOne(ground, held, names);
+      removed += sweepOne(ground, held, names, here.map((name) => name.toString()).join("/"), keep);
       for (const name of names) {
         if (foldName(name.toString()) === ".git") continue;
         const stat = lstatIfThere(ground.fs, ground.handles.at(held, name));
@@ -73,11 +75,11 @@ function descend(ground: Ground, path: readonly Buffer[], use: (held: Held) => v
   }
 }
 
-function sweepOne(ground: Ground, held: Held, names: readonly Buffer[]): number {
+function sweepOne(ground: Ground, held: Held, names: readonly Buffer[], directory: string, keep: ReadonlySet<string>): number {
   let removed = 0;
   for (const bytes of names) {
     const name = bytes.toString();
-    if (!isTemp(name)) continue;
+    if (!isTemp(name) || keep.has(directory === "" ? name : `${directory}/${name}`)) continue;
     const at = ground.handles.at(held, name);
     const stat = lstatIfThere(ground.fs, at);
     if (stat?.kind !== "file" && stat?.kind !== "symlink") continue;

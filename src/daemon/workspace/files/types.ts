@@ -1,3 +1,5 @@
+import type { Writers } from "./writers.ts";
+
 /** What lstat says of a path, as far as gin cares. */
 export interface FileStat {
   readonly kind: "file" | "directory" | "symlink" | "special";
@@ -123,6 +125,8 @@ export interface ConfinedRoot {
   takeAway(path: string): Displaced | undefined;
   /** Puts a displaced file back where nothing is now (no-replace); false when something is there. */
   putBack(displaced: Displaced, path: string): boolean;
+  /** Whether anybody could still write to a temp's file; asked before it is read, "none" says that what is read is all there will be. */
+  writers(temp: string): Writers;
   /** Reads a temp's bytes (displaced or staged), or a displaced symlink's target bytes. */
   readTemp(temp: string, maxBytes: number): ReadFile;
   /** Sets the permission bits of a regular file by its handle. */
@@ -135,8 +139,11 @@ export interface ConfinedRoot {
   syncDirectory(path: string): Promise<void>;
   /** Canonical paths of gin's temps in one directory; none when it is not there. For recovery, which looks into them before it sweeps. */
   temps(directory: string): string[];
-  /** Removes every temp of gin's below the root (or just in these directories, canonical); gives how many. Never follows symlinks, never enters .git. */
-  sweep(directories?: readonly string[]): number;
+  /**
+   * Removes every temp of gin's below the root (or just in these directories, canonical) but those in `keep`; gives how many.
+   * Never follows symlinks, never enters .git.
+   */
+  sweep(directories?: readonly string[], keep?: ReadonlySet<string>): number;
   close(): void;
 }
 
@@ -146,6 +153,8 @@ export interface RootOptions {
   readonly sensitive?: readonly string[];
   /** Longest path in bytes (default 4,096) and component (255) are fixed by the contract. */
   readonly exchange?: "auto" | "off";
+  /** "off": behaves as where the system does not tell who has a file open (tests). */
+  readonly writers?: "auto" | "off";
   /** "auto": the strongest walk this system has. "identity-check" asks for the weaker one (tests of it on Linux). */
   readonly confinement?: "auto" | "identity-check";
 }

@@ -1,0 +1,167 @@
+import { errnoOf, GinError } from "../base/index.ts";
+import { ancestors, type Lingering, type Rescued } from "./apply.ts";
+import { sha256 } from "./content.ts";
+import type { WorkspaceDeps } from "./deps.ts";
+import { CHANGE_BYTES } from "./limits.ts";
+
+/** First wait before a displaced file is looked at again, in milliseconds; doubled while somebody has it open. */
+const FIRST_WAIT_MS = 250;
+const LONGEST_WAIT_MS = 300_000;
+/** The only wait where the system does not tell who has a file open: long enough for a writer on a busy machine. */
+const GRACE_MS = 3_000;
+
+/** A save whose journal stays for the sake of files it displaced, and the paths it changed. */
+export interface HeldSave {
+  readonly id: string;
+  readonly paths: readonly string[];
+}
+
+/** A file under watch. `waitMs`: from the look before to the next. */
+interface Watched {
+  readonly file: Lingering;
+  /** Saves it may have been displaced by; none once the store has a row of the file. */
+  readonly saves: readonly string[];
+  readonly waitMs: number;
+  readonly dueMs: number;
+}
+
+/** What a look came to. Nothing is let go before `settle` is called, which is when what it found is recorded. */
+export interface Look {
+  readonly late: readonly Rescued[];
+  settle(): Promise<void>;
+  /** It could not be recorded: everything stays, to be looked at again. */
+  giveUp(): void;
+}
+
+/**
+ * Displaced files somebody may still be writing to. An editor that opened a file before a save took its place writes on into
+ * the displaced one; it is kept under its temp name until nobody has it open, and what was written is recorded. A file that
+ * stays open after its first look is also a row in the store, so that its save's journal may go and a recovery finds it.
+ * States of a file: watched ⇄ looked at → let go.
+ */
+export class LateWriters {
+  readonly #deps: WorkspaceDeps;
+  readonly #due: () => void;
+  readonly #free: (save: HeldSave) => void;
+  #watched: Watched[] = [];
+  /** Journals that stay until their files were looked at once. */
+  readonly #held = new Map<string, HeldSave>();
+  #timer: (() => void) | undefined;
+
+  /** `due` asks for a turn in which `look` may run; `free` hears of each save whose journal may go. */
+  constructor(deps: WorkspaceDeps, due: () => void, free: (save: HeldSave) => void) {
+    this.#deps = deps;
+    this.#due = due;
+    this.#free = free;
+  }
+
+  /** Files under watch. */
+  get size(): number {
+    return this.#watched.length;
+  }
+
+  /** Watches files; each of `saves` is freed once they were looked at. */
+  add(files: readonly Lingering[], saves: readonly HeldSave[] = []): void {
+    const ids = saves.map((save) => save.id);
+    for (const file of files) this.#watch(file, ids, file.writers === "unknown" ? GRACE_MS : FIRST_WAIT_MS);
+    for (const save of saves) this.#held.set(save.id, save);
+    this.#schedule();
+    this.#release();
+  }
+
+  /** Looks at every file that is due, or at all of them. */
+  look(all: boolean): Look {
+    this.#stop();
+    const now = this.#deps.clock.monotonicMs();
+    const due = this.#watched.filter((one) => all || one.dueMs <= now);
+    this.#watched = this.#watched.filter((one) => !due.includes(one));
+    const late: Rescued[] = [];
+    const quiet: Lingering[] = [];
+    const open: Watched[] = [];
+    for (const one of due) {
+      const found = lookAgain(this.#deps.root, one.file, this.#deps.log);
+      if (found === "gone") quiet.push(one.file);
+      else if (found === "unseen") open.push(one);
+      else {
+        if (found.rescued !== undefined) late.push(found.rescued);
+        if (found.writers === "some") open.push({ ...one, file: { ...one.file, ...found } });
+        else quiet.push(one.file);
+      }
+    }
+    return {
+      late,
+      settle: () => this.#settle(quiet, open),
+      giveUp: () => {
+        this.#watched.push(...due);
+        this.#schedule();
+      },
+    };
+  }
+
+  /** No more looks; what is still open keeps its temp and its row for the next start. */
+  close(): void {
+    this.#stop();
+  }
+
+  async #settle(quiet: readonly Lingering[], open: readonly Watched[]): Promise<void> {
+    const { store, row, root } = this.#deps;
+    const kept = open.map(({ file: { temp, path, seen } }) => ({ temp, path, seen }));
+    const gone = quiet.filter((file) => file.noted).map((file) => file.temp);
+    if (kept.length > 0 || gone.length > 0) await store.write("linger", { workspace: row.rowid, kept, gone });
+    for (const { temp, path } of quiet) {
+      root.discard(temp);
+      // A removal could not take its directories along while the temp was in them.
+      root.removeMade(ancestors(path));
+    }
+    for (const { file, waitMs } of open) this.#watch({ ...file, noted: true }, [], Math.min(waitMs * 2, LONGEST_WAIT_MS));
+    this.#schedule();
+    this.#release();
+  }
+
+  /** Frees the saves that no file needs any more. */
+  #release(): void {
+    for (const save of [...this.#held.values()]) {
+      if (this.#watched.some((one) => one.saves.includes(save.id))) continue;
+      this.#held.delete(save.id);
+      this.#free(save);
+    }
+  }
+
+  #watch(file: Lingering, saves: readonly string[], waitMs: number): void {
+    this.#watched.push({ file, saves, waitMs, dueMs: this.#deps.clock.monotonicMs() + waitMs });
+  }
+
+  #schedule(): void {
+    this.#stop();
+    if (this.#watched.length === 0) return;
+    const { clock } = this.#deps;
+    const next = this.#watched.reduce((least, one) => Math.min(least, one.dueMs), Number.POSITIVE_INFINITY);
+    this.#timer = clock.after(Math.max(1, Math.ceil(next - clock.monotonicMs())), () => {
+      this.#timer = undefined;
+      this.#due();
+    });
+  }
+
+  #stop(): void {
+    this.#timer?.();
+    this.#timer = undefined;
+  }
+}
+
+type Found = "gone" | "unseen" | (Pick<Lingering, "seen" | "writers"> & { readonly rescued: Rescued | undefined });
+
+/** Asks who has the file open, and only then reads it: with nobody left, what is read is all there will be. */
+function lookAgain(root: WorkspaceDeps["root"], { path, temp, seen }: Lingering, log: WorkspaceDeps["log"]): Found {
+  try {
+    const writers = root.writers(temp);
+    const { bytes, stat } = root.readTemp(temp, CHANGE_BYTES);
+    const now = sha256(bytes);
+    if (now === seen) return { seen, writers, rescued: undefined };
+    const content = { kind: "file", sha256: now, size: bytes.byteLength, executable: stat.executable } as const;
+    return { seen: now, writers, rescued: { path, content, bytes } };
+  } catch (thrown) {
+    if (thrown instanceof GinError && thrown.reason === "PATH_NOT_FOUND") return "gone";
+    log.warn({ path, errno: errnoOf(thrown) }, "a displaced file could not be looked at; it is kept");
+    return "unseen";
+  }
+}
