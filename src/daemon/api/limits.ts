@@ -1,11 +1,12 @@
 import { GinError } from "../base/index.ts";
+import { CHANGES_KEPT } from "../lease/index.ts";
 
 const MIB = 1_048_576;
 
 /** One limit: its value and what it counts. */
 export interface LimitInfo {
   readonly value: number;
-  readonly unit: "bytes" | "characters" | "entries" | "ms";
+  readonly unit: "bytes" | "characters" | "entries" | "lines" | "ms";
 }
 
 function limit(value: number, unit: LimitInfo["unit"]): LimitInfo {
@@ -26,6 +27,8 @@ export const LIMITS = {
   checkpoint_paths: limit(20, "entries"),
   context_changes: limit(10, "entries"),
   context_full_changes: limit(100, "entries"),
+  diff_context_lines: limit(1_000, "lines"),
+  diff_file_bytes: limit(8 * MIB, "bytes"),
   save_edits: limit(10_000, "entries"),
   save_message_bytes: limit(4_096, "bytes"),
   answer_kept_bytes: limit(65_536, "bytes"),
@@ -44,6 +47,9 @@ export const LIMITS = {
   drain_max_ms: limit(600_000, "ms"),
   request_kept_ms: limit(7 * 86_400_000, "ms"),
   detail_kept_ms: limit(86_400_000, "ms"),
+  streams: limit(256, "entries"),
+  streams_principal: limit(64, "entries"),
+  watch_lease_changes: limit(CHANGES_KEPT, "entries"),
 } as const satisfies Record<string, LimitInfo>;
 
 /** Name of a limit. */
