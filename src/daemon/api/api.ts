@@ -1,10 +1,11 @@
-import type { DescMethodUnary } from "@bufbuild/protobuf";
+import type { DescMethod } from "@bufbuild/protobuf";
 import type { ConnectRouter, HandlerContext } from "@connectrpc/connect";
 import { AdminService, type OpenWorkspaceResponse } from "../../gen/gin/v1/admin_pb.ts";
 import type { Request, Response } from "../../gen/gin/v1/call_pb.ts";
 import { RequestSchema } from "../../gen/gin/v1/call_pb.ts";
 import type { AcquireLeaseResponse } from "../../gen/gin/v1/lease_pb.ts";
 import { GinService } from "../../gen/gin/v1/service_pb.ts";
+import type { WatchRequest } from "../../gen/gin/v1/watch_pb.ts";
 import { GinError, toGinError } from "../base/index.ts";
 import { Cursors } from "./cursors.ts";
 import { Dispatcher, type Origin } from "./dispatch.ts";
@@ -26,12 +27,24 @@ import { relinkHandlers } from "./handlers/relink.ts";
 import { saveHandlers } from "./handlers/save.ts";
 import { tokenHandlers } from "./handlers/tokens.ts";
 import { undoHandlers } from "./handlers/undo.ts";
+import { watch } from "./handlers/watch.ts";
 import { refreshOpened, workspaceHandlers } from "./handlers/workspaces.ts";
 import type { Ground, Handlers } from "./invocation.ts";
 import { JSON_OPTIONS } from "./json-options.ts";
 import { LIMITS } from "./limits.ts";
-import { maxBytesOf, methodOf, OPERATION_KEYS, type OperationKey, type RequestOf, urlOf } from "./operations.ts";
+import {
+  maxBytesOf,
+  methodOf,
+  OPERATION_KEYS,
+  type OperationKey,
+  type RequestOf,
+  STREAM_KEYS,
+  STREAMS,
+  streamMethodOf,
+  urlOf,
+} from "./operations.ts";
 import { RunningRequests } from "./requests.ts";
+import { openStream, Streams } from "./streams.ts";
 import { strictJsonDecoder } from "./strict-json.ts";
 import type { Api, ApiDeps } from "./types.ts";
 import { refuseUnknown } from "./unknown.ts";
@@ -52,6 +65,7 @@ export function createApi(deps: ApiDeps): Api {
       if (key === "openWorkspace") refreshOpened(ground, response as OpenWorkspaceResponse);
     },
   );
+  const streams = new Streams();
   return {
     routes(router) {
       // Declared as wholes, which is what reflection lists. Each RPC is then registered with a decoder and a limit of its own,
@@ -60,10 +74,15 @@ export function createApi(deps: ApiDeps): Api {
       router.service(AdminService, {});
       for (const key of OPERATION_KEYS) addRoute(router, ground, dispatcher, key);
       addCall(router, ground, dispatcher);
+      addWatch(router, ground, streams);
     },
     routerOptions: { jsonOptions: JSON_OPTIONS, readMaxBytes: LIMITS.message_bytes.value },
-    knownPaths: [...OPERATION_KEYS.map((key) => urlOf(methodOf(key))), urlOf(GinService.method.call)],
-    running: () => dispatcher.running,
+    knownPaths: [
+      ...OPERATION_KEYS.map((key) => urlOf(methodOf(key))),
+      ...STREAM_KEYS.map((key) => urlOf(streamMethodOf(key))),
+      urlOf(GinService.method.call),
+    ],
+    running: () => dispatcher.running + streams.size,
   };
 }
 
@@ -91,7 +110,7 @@ function handlersOf(ground: Ground, running: () => number): Handlers {
 }
 
 /** Each method has a decoder of its own, so that what is refused in its JSON is named by path. */
-function optionsFor(method: DescMethodUnary, readMaxBytes: number) {
+function optionsFor(method: DescMethod, readMaxBytes: number) {
   return { jsonOptions: { ...JSON_OPTIONS, textDecoder: strictJsonDecoder(method.input) }, readMaxBytes };
 }
 
@@ -154,4 +173,23 @@ function addCall(router: ConnectRouter, ground: Ground, dispatcher: Dispatcher):
     }
   };
   router.rpc(method, run, optionsFor(method, LIMITS.message_save_bytes.value));
+}
+
+/** Watch, the one stream: settled like an operation, then it has a place among the streams until it ends. */
+function addWatch(router: ConnectRouter, ground: Ground, streams: Streams): void {
+  const method = streamMethodOf("watch");
+  const run = async function* (request: WatchRequest, context: HandlerContext) {
+    try {
+      const call = openStream(ground, "watch", request, originOf(ground, context));
+      const leave = streams.enter(call.caller.principal);
+      try {
+        yield* watch(ground, request, call);
+      } finally {
+        leave();
+      }
+    } catch (thrown) {
+      throw toConnectError(toGinError(thrown));
+    }
+  };
+  router.rpc(method, run, optionsFor(method, LIMITS[STREAMS.watch.message].value));
 }

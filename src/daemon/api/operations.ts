@@ -1,4 +1,4 @@
-import type { DescMethodUnary, MessageShape } from "@bufbuild/protobuf";
+import type { DescMethod, DescMethodServerStreaming, DescMethodUnary, MessageShape } from "@bufbuild/protobuf";
 import { AdminService } from "../../gen/gin/v1/admin_pb.ts";
 import { GinService } from "../../gen/gin/v1/service_pb.ts";
 import type { Scope } from "../base/index.ts";
@@ -9,8 +9,11 @@ const METHODS = { ...GinService.method, ...AdminService.method };
 
 type Methods = typeof METHODS;
 
-/** Key of an operation: every RPC of one answer but Call, which only carries the others. Watch, a stream, has its own way. */
-export type OperationKey = Exclude<keyof Methods, "call" | "watch">;
+/** Key of an RPC that answers until it is ended. */
+export type StreamKey = "watch";
+
+/** Key of an operation: every RPC of one answer but Call, which only carries the others. */
+export type OperationKey = Exclude<keyof Methods, "call" | StreamKey>;
 
 /** Request message of an operation. */
 export type RequestOf<K extends OperationKey> = MessageShape<Methods[K]["input"]>;
@@ -80,6 +83,19 @@ export const OPERATIONS: { readonly [K in OperationKey]: Operation } = {
   shutdown: operation("external", "admin", "host", true),
 };
 
+/** The streams, in the same terms. Call does not carry them. */
+export const STREAMS: { readonly [K in StreamKey]: Operation } = {
+  watch: operation("read", "read", "open"),
+};
+
+/** Every stream's key, in the table's order. */
+export const STREAM_KEYS = Object.keys(STREAMS) as readonly StreamKey[];
+
+/** The RPC behind a stream's key. */
+export function streamMethodOf<K extends StreamKey>(key: K): Methods[K] & DescMethodServerStreaming {
+  return METHODS[key];
+}
+
 /** Every operation's key, in the table's order. */
 export const OPERATION_KEYS = Object.keys(OPERATIONS) as readonly OperationKey[];
 
@@ -89,7 +105,7 @@ export function methodOf(key: OperationKey): DescMethodUnary {
 }
 
 /** The RPC's name, e.g. "ReadPath". */
-export function nameOf(key: OperationKey): string {
+export function nameOf(key: OperationKey | StreamKey): string {
   return METHODS[key].name;
 }
 
@@ -110,7 +126,7 @@ export function keyOfName(name: string): OperationKey | undefined {
 }
 
 /** URL path of an RPC. */
-export function urlOf(method: DescMethodUnary): string {
+export function urlOf(method: DescMethod): string {
   return `/${method.parent.typeName}/${method.name}`;
 }
 

@@ -3,7 +3,17 @@ import { CapabilitiesResponseSchema, type OperationSchema } from "../../../gen/g
 import type { Caller } from "../../base/index.ts";
 import { type Ground, type Handlers, stateIn } from "../invocation.ts";
 import { LIMITS } from "../limits.ts";
-import { fieldOf, nameOf, OPERATION_KEYS, OPERATIONS, type OperationKey } from "../operations.ts";
+import {
+  fieldOf,
+  nameOf,
+  OPERATION_KEYS,
+  OPERATIONS,
+  type Operation,
+  type OperationKey,
+  STREAM_KEYS,
+  STREAMS,
+  type StreamKey,
+} from "../operations.ts";
 import type { FeatureFact } from "../types.ts";
 import { leaseRequired } from "./save.ts";
 
@@ -20,20 +30,29 @@ export function capabilitiesHandlers(ground: Ground): Pick<Handlers, "capabiliti
         protocol: PROTOCOL,
         principal: call.caller.principal,
         scopes: [...call.caller.scopes].sort(),
-        operations: OPERATION_KEYS.filter((key) => mayCall(call.caller, key)).map(toOperation),
+        operations: [
+          ...OPERATION_KEYS.filter((key) => mayCall(call.caller, OPERATIONS[key])).map((key) => toOperation(key)),
+          ...STREAM_KEYS.filter((key) => mayCall(call.caller, STREAMS[key])).map(toStream),
+        ],
         limits: Object.entries(LIMITS).map(([name, { value, unit }]) => ({ name, value: BigInt(value), unit })),
         features: features(ground, call.caller),
       }),
   };
 }
 
-function mayCall(caller: Caller, key: OperationKey): boolean {
-  return caller.scopes.has(OPERATIONS[key].action);
+function mayCall(caller: Caller, operation: Operation): boolean {
+  return caller.scopes.has(operation.action);
 }
 
 function toOperation(key: OperationKey): MessageInitShape<typeof OperationSchema> {
   const { kind, action } = OPERATIONS[key];
   return { name: nameOf(key), field: fieldOf(key), kind, scope: action };
+}
+
+/** A stream has no field: Call does not carry it. */
+function toStream(key: StreamKey): MessageInitShape<typeof OperationSchema> {
+  const { kind, action } = STREAMS[key];
+  return { name: nameOf(key), field: "", kind, scope: action };
 }
 
 /** The host's features, with what the api knows better for this caller in their place. */

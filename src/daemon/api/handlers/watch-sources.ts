@@ -1,0 +1,126 @@
+import type { MessageInitShape } from "@bufbuild/protobuf";
+import { LeaseChange, WatchKind, type WatchResponseSchema } from "../../../gen/gin/v1/watch_pb.ts";
+import type { Json } from "../../base/index.ts";
+import type { Lease, LeaseChangeName } from "../../lease/index.ts";
+import { mayTouch } from "../../policy/index.ts";
+import type { Checkpoint } from "../../store/index.ts";
+import type { Ground } from "../invocation.ts";
+import type { StreamCall } from "../streams.ts";
+import { toCheckpoint } from "./checkpoint.ts";
+import { toLease } from "./lease.ts";
+
+/** Steps that a source gives at a time: between two batches others have their turn. */
+const BATCH = 32;
+
+/** Touched paths looked at together when a caller may see only some. */
+const PATHS = 1_000;
+
+/** One event in the contract's form. */
+export type WatchEvent = NonNullable<MessageInitShape<typeof WatchResponseSchema>["event"]>;
+
+/** One thing that happened. */
+export interface Step {
+  /** The place after it. */
+  readonly place: Json;
+  /** Undefined when it is not this caller's to see. */
+  readonly event: WatchEvent | undefined;
+}
+
+/** One kind of event, followed from place to place. Places stand in cursors: plain JSON, the same after a restart. */
+export interface Source {
+  readonly kind: WatchKind;
+  /** The place after everything so far. */
+  end(): Json;
+  /** What comes after a place, oldest first, a few at a time; undefined when not all of it is kept, or the place is none. */
+  after(place: Json | undefined): readonly Step[] | undefined;
+  /** What stands in for a gap: what holds now. Its last step's place is that of `end`. */
+  instead(): readonly Step[];
+}
+
+/** Checkpoints by generation, from the store: they outlive the daemon. A place is [incarnation, generation]. */
+export function checkpointSource(ground: Ground, call: StreamCall): Source {
+  const state = () => call.here().workspace.state();
+  return {
+    kind: WatchKind.CHECKPOINT,
+    end: () => [state().incarnation, state().generation],
+    after(place) {
+      const { incarnation, generation: head } = state();
+      const [life, from] = pairOf(place);
+      // Under another incarnation the same generation may be another checkpoint.
+      if (life !== incarnation || from === undefined || from > head) return undefined;
+      const steps: Step[] = [];
+      let at = from;
+      for (const row of ground.reader.checkpointsAfter(call.here().rowid, from, Math.min(BATCH, head - from))) {
+        if (row.generation !== at + 1) break;
+        at = row.generation;
+        const checkpoint = maySee(ground, call, row) ? toCheckpoint(ground, call.caller, row) : undefined;
+        steps.push({
+          place: [incarnation, at],
+          event: checkpoint === undefined ? undefined : { case: "checkpoint", value: checkpoint },
+        });
+      }
+      return steps.length === 0 && from < head ? undefined : steps;
+    },
+    instead: () => [],
+  };
+}
+
+/** Whether a checkpoint touched anything the caller may see. */
+function maySee(ground: Ground, { caller }: StreamCall, row: Checkpoint): boolean {
+  if (caller.paths === undefined) return true;
+  for (let offset = 0; ; offset += PATHS) {
+    const { paths, count } = ground.reader.touched(row.id, offset, PATHS);
+    if (paths.some(({ path }) => mayTouch(caller, path))) return true;
+    if (paths.length === 0 || offset + paths.length >= count) return false;
+  }
+}
+
+const CHANGES: { readonly [name in LeaseChangeName]: LeaseChange } = {
+  granted: LeaseChange.GRANTED,
+  released: LeaseChange.RELEASED,
+  expired: LeaseChange.EXPIRED,
+  broken: LeaseChange.BROKEN,
+  superseded: LeaseChange.SUPERSEDED,
+};
+
+/** Changes of leases in this daemon's life. A place is [life, sequence number]. */
+export function leaseSource(ground: Ground, call: StreamCall): Source {
+  const { leases } = ground;
+  const { changes } = leases;
+  const end = (): Json => [changes.life, changes.newest];
+  const told = (change: LeaseChange, lease: Lease): WatchEvent | undefined => {
+    const shown = visibleLease(call, lease);
+    return shown && { case: "lease", value: { change, lease: toLease(shown, lease.holder === call.caller.principal) } };
+  };
+  return {
+    kind: WatchKind.LEASE,
+    end,
+    after(place) {
+      const [life, seq] = pairOf(place);
+      if (life !== changes.life || seq === undefined) return undefined;
+      const kept = changes.after(call.here().rowid, seq, BATCH);
+      return kept?.map((one) => ({ place: [life, one.seq], event: told(CHANGES[one.change], one.lease) }));
+    },
+    instead() {
+      const held = leases.list(call.here().rowid).map((lease) => told(LeaseChange.HELD, lease));
+      const place = end();
+      return held.filter((event) => event !== undefined).map((event) => ({ place, event }));
+    },
+  };
+}
+
+/** The lease with the paths that concern the caller: those it may touch, and those that lie around them. */
+function visibleLease({ caller }: StreamCall, lease: Lease): Lease | undefined {
+  const { paths: own } = caller;
+  if (own === undefined || lease.paths.length === 0) return lease;
+  const around = (path: string) => own.some((prefix) => mayTouch({ ...caller, paths: [path] }, prefix));
+  const paths = lease.paths.filter((path) => mayTouch(caller, path) || around(path));
+  return paths.length === 0 ? undefined : { ...lease, paths };
+}
+
+/** The two halves of a place; undefined ones for what is none. */
+function pairOf(place: Json | undefined): [life: string | undefined, count: number | undefined] {
+  if (!Array.isArray(place)) return [undefined, undefined];
+  const [life, count]: readonly Json[] = place;
+  return [typeof life === "string" ? life : undefined, typeof count === "number" ? count : undefined];
+}
