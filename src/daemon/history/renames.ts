@@ -40,7 +40,7 @@ export interface RenameSources {
 export async function findRenames(differences: readonly TreeDifference[], sources: RenameSources): Promise<RenamedDifference[]> {
   const pairing = new Pairing(differences, sources);
   if (pairing.possible) {
-    pairing.exact();
+    await pairing.exact();
     await pairing.alike();
   }
   return pairing.outcome();
@@ -51,6 +51,7 @@ type Side = { readonly path: string; readonly content: Content };
 class Pairing {
   readonly #all: readonly TreeDifference[];
   readonly #sources: RenameSources;
+  readonly #pace: Pace;
   /** What is not paired yet, by path. */
   readonly #gone = new Map<string, Side>();
   readonly #came = new Map<string, Side>();
@@ -60,6 +61,7 @@ class Pairing {
   constructor(differences: readonly TreeDifference[], sources: RenameSources) {
     this.#all = differences;
     this.#sources = sources;
+    this.#pace = new Pace(sources.clock, sources.signal);
     for (const { path, before, after } of differences) {
       if (before !== null && after === null) this.#gone.set(path, { path, content: before });
       if (before === null && after !== null) this.#came.set(path, { path, content: after });
@@ -70,7 +72,7 @@ class Pairing {
     return this.#gone.size > 0 && this.#came.size > 0;
   }
 
-  exact(): void {
+  async exact(): Promise<void> {
     const byContent = new Map<string, Side[]>();
     for (const side of this.#gone.values()) {
       const key = `${side.content.kind} ${side.content.sha256}`;
@@ -79,6 +81,7 @@ class Pairing {
       else group.push(side);
     }
     for (const to of [...this.#came.values()]) {
+      if (this.#pace.due()) await this.#pace.breathe();
       const group = byContent.get(`${to.content.kind} ${to.content.sha256}`);
       if (group === undefined || group.length === 0) continue;
       const said = group.length === 1 ? undefined : this.#sources.renamedFrom(to.path);
@@ -92,7 +95,7 @@ class Pairing {
     const gone = comparable(this.#gone);
     const came = comparable(this.#came);
     if (gone.length === 0 || came.length === 0 || gone.length > MAX_FILES || came.length > MAX_FILES) return;
-    const pace = new Pace(this.#sources.clock, this.#sources.signal);
+    const pace = this.#pace;
     const purse = { left: MAX_TOTAL_BYTES };
     const index = new PieceIndex(MAX_STEPS);
     const indexed: Side[] = [];
