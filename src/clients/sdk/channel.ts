@@ -121,7 +121,7 @@ export function lost(message: string, code: string, cause: unknown, sent: boolea
 }
 
 /** The error of an answer other than 200. One without an ErrorDetail does not come from a gin daemon, and is a lost answer. */
-async function refusal(answer: Answer, facts: CallFacts): Promise<Error> {
+export async function refusal(answer: Answer, facts: CallFacts): Promise<Error> {
   let body: unknown;
   try {
     body = JSON.parse(answer.body.toString("utf8"));

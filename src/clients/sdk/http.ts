@@ -3,6 +3,7 @@ import { EngineError, errorDetail, isObject, type JsonObject, UsageError } from 
 import { mintRequestId } from "./ids.ts";
 import { ADMIN_OPERATIONS, OPERATIONS, type OperationInfo, operationInfo } from "./operations.ts";
 import type { Target } from "./post.ts";
+import type { StreamOptions } from "./stream.ts";
 
 /** Where to and as whom. */
 export interface ClientOptions extends Identity {
@@ -19,8 +20,10 @@ export interface ClientOptions extends Identity {
  */
 export class JsonClient {
   readonly #channel: Channel;
+  readonly #options: ClientOptions;
 
   constructor(options: ClientOptions) {
+    this.#options = options;
     this.#channel = new Channel(options.target, options, options.timeoutMs ?? DEFAULT_TIMEOUT_MS, options.oneShot);
   }
 
@@ -54,7 +57,13 @@ export class JsonClient {
     return await this.#post(`/gin.v1.AdminService/${method}`, sent.message, { ...info, requestId: sent.requestId }, options);
   }
 
-  /** Closes the connections. */
+  /** Watch: its messages as they come, until the caller leaves the loop or gives the signal. See `openStream` for what it throws. */
+  async *watch(message: JsonObject = {}, options: StreamOptions = {}): AsyncGenerator<JsonObject> {
+    const { openStream } = await import("./stream.ts");
+    yield* openStream(this.#options.target, this.#options, "/gin.v1.GinService/Watch", message, options);
+  }
+
+  /** Closes the connections of calls; a stream has one of its own. */
   close(): void {
     this.#channel.close();
   }

@@ -1,6 +1,6 @@
-import { Agent, type ClientRequest, request as httpRequest, type IncomingMessage, type RequestOptions } from "node:http";
-import type { Agent as HttpsAgent } from "node:https";
+import type { ClientRequest, IncomingMessage } from "node:http";
 import { type Answer, codeOf, failureOf, GRACE_MS, PostFailure, type PostOptions, type Sender, type Target } from "./post.ts";
+import { openRequester, type Requester } from "./requester.ts";
 
 /**
  * Posts over kept-alive connections to one daemon. A connection that the daemon closed while it lay idle is noticed on the next POST, which
@@ -9,8 +9,8 @@ import { type Answer, codeOf, failureOf, GRACE_MS, PostFailure, type PostOptions
 export class Poster implements Sender {
   readonly #target: Target;
   readonly #headers: { readonly [name: string]: string };
-  #agent: Agent | undefined;
-  #request: typeof httpRequest | undefined;
+  #opening: Promise<Requester> | undefined;
+  #requester: Requester | undefined;
 
   /** `headers` go with every POST. */
   constructor(target: Target, headers: { readonly [name: string]: string }) {
@@ -19,15 +19,15 @@ export class Poster implements Sender {
   }
 
   async post(path: string, contentType: string, body: string | Uint8Array, options: PostOptions = {}): Promise<Answer> {
-    const request = this.#request ?? (await this.#open());
+    const requester = this.#requester ?? (await this.#open());
     try {
-      return await this.#once(request, path, contentType, body, options);
+      return await this.#once(requester, path, contentType, body, options);
     } catch (thrown) {
       if (!(thrown instanceof StaleConnection)) throw thrown;
     }
-    this.#agent?.destroy();
+    requester.agent.destroy();
     try {
-      return await this.#once(request, path, contentType, body, options);
+      return await this.#once(requester, path, contentType, body, options);
     } catch (thrown) {
       // The first attempt's bytes may have arrived, whatever became of the second.
       if (thrown instanceof StaleConnection)
@@ -38,39 +38,18 @@ export class Poster implements Sender {
   }
 
   close(): void {
-    this.#agent?.destroy();
+    this.#requester?.agent.destroy();
   }
 
-  async #open(): Promise<typeof httpRequest> {
-    const options = { keepAlive: true, maxSockets: 64, scheduling: "lifo" } as const;
-    if ("url" in this.#target && this.#target.url.protocol === "https:") {
-      const https = await import("node:https");
-      const { ca, cert, key } = this.#target.tls ?? {};
-      this.#agent = new https.Agent({
-        ...options,
-        ...(ca && { ca }),
-        ...(cert && { cert }),
-        ...(key && { key }),
-      }) satisfies HttpsAgent;
-      this.#request = https.request as typeof httpRequest;
-    } else {
-      this.#agent = new Agent(options);
-      this.#request = httpRequest;
-    }
-    return this.#request;
-  }
-
-  #address(path: string): RequestOptions & { servername?: string } {
-    // An empty server name where there is no TLS: else Node compiles its address expressions to guess one, 8 ms of a short-lived client.
-    if ("socketPath" in this.#target) return { socketPath: this.#target.socketPath, host: "localhost", path, servername: "" };
-    const { hostname, port, pathname, protocol } = this.#target.url;
-    const prefix = pathname.endsWith("/") ? pathname.slice(0, -1) : pathname;
-    const plain = protocol === "http:" ? { servername: "" } : {};
-    return { host: hostname.replace(/^\[|\]$/g, ""), port, path: prefix + path, ...plain };
+  /** Once, also for several first calls together. */
+  async #open(): Promise<Requester> {
+    this.#opening ??= openRequester(this.#target, { keepAlive: true, maxSockets: 64 });
+    this.#requester = await this.#opening;
+    return this.#requester;
   }
 
   #once(
-    request: typeof httpRequest,
+    { agent, request, address }: Requester,
     path: string,
     contentType: string,
     body: string | Uint8Array,
@@ -85,9 +64,9 @@ export class Poster implements Sender {
       let sending: ClientRequest;
       try {
         sending = request({
-          ...this.#address(path),
+          ...address(path),
           method: "POST",
-          agent: this.#agent,
+          agent,
           headers: {
             ...this.#headers,
             "content-type": contentType,
