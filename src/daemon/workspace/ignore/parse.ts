@@ -28,8 +28,10 @@ const NO_RULES: RuleList = { judge: () => undefined };
 /** UTF-8 bytes as a string of one character a byte, as patterns are matched. ASCII is itself. */
 export function toBytes(text: string, fold: boolean): string {
   const bytes = /[^\0-\x7f]/.test(text) ? Buffer.from(text, "utf8").toString("latin1") : text;
-  return fold ? bytes.replace(/[A-Z]+/g, (letters) => letters.toLowerCase()) : bytes;
+  return fold ? folded(bytes) : bytes;
 }
+
+const folded = (bytes: string): string => bytes.replace(/[A-Z]+/g, (letters) => letters.toLowerCase());
 
 /** Reads rules as Git does. `fold`: compare ASCII letters without regard to case; then paths must come folded by toBytes. */
 export function parseRules(text: string, fold: boolean): RuleList {
@@ -77,8 +79,8 @@ function parseRule(line: string, fold: boolean): Rule | undefined {
   if (pattern.startsWith("/")) pattern = pattern.slice(1);
   if (pattern === "") return undefined;
   const common = { negated, directoriesOnly, byName };
-  if (!/[*?[\\]/.test(pattern)) return { ...common, literal: toBytes(pattern, fold) };
-  if (byName && /^\*[^*?[\\]*$/.test(pattern)) return { ...common, suffix: toBytes(pattern.slice(1), fold) };
+  if (!/[*?[\\]/.test(pattern)) return { ...common, literal: fold ? folded(pattern) : pattern };
+  if (byName && /^\*[^*?[\\]*$/.test(pattern)) return { ...common, suffix: fold ? folded(pattern.slice(1)) : pattern.slice(1) };
   const glob = compile(pattern, fold);
   return glob === undefined ? undefined : { ...common, glob };
 }

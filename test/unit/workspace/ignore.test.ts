@@ -1,0 +1,120 @@
+import { mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { beforeEach, expect, test } from "vitest";
+import { nodeFs, noFailPoints, systemRandom } from "../../../src/daemon/base/index.ts";
+import { openRoot } from "../../../src/daemon/workspace/files/index.ts";
+import { createIgnoreRules, type IgnoreRules } from "../../../src/daemon/workspace/ignore/index.ts";
+import { atTeardown } from "../../helpers/teardown.ts";
+import { tempDir } from "../../helpers/temp.ts";
+
+let root: string;
+let rules: IgnoreRules;
+
+beforeEach(() => {
+  root = tempDir("ignore");
+  const confined = openRoot(root, { fs: nodeFs, random: systemRandom, failPoints: noFailPoints });
+  atTeardown(() => confined.close());
+  rules = createIgnoreRules({ root: confined, path: root, fs: nodeFs });
+});
+
+const put = (path: string, text = ""): void => {
+  mkdirSync(join(root, path, ".."), { recursive: true });
+  writeFileSync(join(root, path), text);
+};
+
+test("nearer rules win, a directory that is ignored takes what is in it along", () => {
+  put(".gitignore", "*.log\nbuild/\n");
+  put("a/.gitignore", "!keep.log\n");
+  expect(rules.ignored("x.log", false)).toBe(true);
+  expect(rules.ignored("a/x.log", false)).toBe(true);
+  expect(rules.ignored("a/keep.log", false)).toBe(false);
+  expect(rules.ignored("build", true)).toBe(true);
+  expect(rules.ignored("build", false)).toBe(false);
+  expect(rules.ignored("a/build/deep/file.ts", false)).toBe(true);
+  expect(rules.ignored("", true)).toBe(false);
+});
+
+test("a directory taken back by a nearer file is not ignored by the rule further out", () => {
+  put(".gitignore", "build\n");
+  put("a/.gitignore", "!build\n");
+  expect(rules.ignored("a/build", true)).toBe(false);
+  expect(rules.ignored("a/build/x", false)).toBe(false);
+});
+
+test(".git, gin's temps and directories of other repositories are never tracked, whatever the rules say", () => {
+  put(".gitignore", "!.git\n!.gin-tmp-*\n!sub\n");
+  mkdirSync(join(root, "sub/.git"), { recursive: true });
+  put("module/.git", "gitdir: ../x\n");
+  expect(rules.ignored(".git", true)).toBe(true);
+  expect(rules.ignored(".git/HEAD", false)).toBe(true);
+  expect(rules.ignored("a/.gin-tmp-0123", false)).toBe(true);
+  expect(rules.ignored("sub", true)).toBe(true);
+  expect(rules.ignored("sub/x", false)).toBe(true);
+  expect(rules.ignored("module/x", false)).toBe(true);
+});
+
+test("a changed .gitignore gives the directory to look at again; an unchanged one nothing", () => {
+  put("a/.gitignore", "x\n");
+  expect(rules.ignored("a/x", false)).toBe(true);
+  expect(rules.changed("a/.gitignore")).toBeUndefined();
+  put("a/.gitignore", "y\n");
+  expect(rules.changed("a/.gitignore")).toBe("a");
+  expect(rules.ignored("a/x", false)).toBe(false);
+  expect(rules.ignored("a/y", false)).toBe(true);
+  rmSync(join(root, "a/.gitignore"));
+  expect(rules.changed("a/.gitignore")).toBe("a");
+  expect(rules.ignored("a/y", false)).toBe(false);
+  expect(rules.changed("a/file.ts")).toBeUndefined();
+});
+
+test("a directory replaced by another one with other rules is decided anew", () => {
+  put("a/.gitignore", "x\n");
+  put("b/.gitignore", "y\n");
+  expect(rules.ignored("a/x", false)).toBe(true);
+  renameSync(join(root, "a"), join(root, "old"));
+  renameSync(join(root, "b"), join(root, "a"));
+  expect(rules.changed("a")).toBe("a");
+  expect(rules.ignored("a/x", false)).toBe(false);
+  expect(rules.ignored("a/y", false)).toBe(true);
+});
+
+test("a repository that comes or goes below the root moves the boundary", () => {
+  put("sub/x");
+  expect(rules.ignored("sub/x", false)).toBe(false);
+  mkdirSync(join(root, "sub/.git"));
+  expect(rules.changed("sub/.git")).toBe("sub");
+  expect(rules.ignored("sub/x", false)).toBe(true);
+  rmSync(join(root, "sub/.git"), { recursive: true });
+  expect(rules.changed("sub/.git")).toBe("sub");
+  expect(rules.ignored("sub/x", false)).toBe(false);
+});
+
+test("rules behind a symlink, in a directory of that name or of a huge size are none", () => {
+  put("rules", "x\n");
+  symlinkSync("../rules", join(root, "rules-link"));
+  mkdirSync(join(root, "a"));
+  symlinkSync("../rules", join(root, "a/.gitignore"));
+  mkdirSync(join(root, "b/.gitignore"), { recursive: true });
+  put("c/.gitignore", `${"x\n".repeat(600_000)}`);
+  for (const directory of ["a", "b", "c"]) expect(rules.ignored(`${directory}/x`, false)).toBe(false);
+});
+
+test("hostile patterns cost a product of lengths, not an exponent", () => {
+  const names = Array.from({ length: 40 }, (_, index) => `${"a".repeat(200)}${index}`);
+  put(".gitignore", [`${"*a".repeat(200)}b`, `/${"**/a*".repeat(60)}/b`, `${"[a-z]*".repeat(60)}!`].join("\n"));
+  const started = performance.now();
+  for (const name of names) expect(rules.ignored(`${name}/${name}/${name}/${name}`, false)).toBe(false);
+  // Some 30 ms; a backtracking matcher would not return in a lifetime.
+  expect(performance.now() - started).toBeLessThan(5_000);
+});
+
+test("rules from outside are weaker than any file's, and may be replaced", () => {
+  put(".gitignore", "!a\n");
+  rules.setOuter({ prefix: "sub", files: [{ directory: "", text: "a\nb\n/sub/c\n/d\n" }], ignoreCase: true });
+  expect(rules.ignored("a", false)).toBe(false);
+  expect(rules.ignored("B", false)).toBe(true);
+  expect(rules.ignored("c", false)).toBe(true);
+  expect(rules.ignored("d", false)).toBe(false);
+  rules.setOuter({ prefix: "", files: [], ignoreCase: false });
+  expect(rules.ignored("b", false)).toBe(false);
+});
