@@ -39,6 +39,7 @@ export const COMMANDS: { readonly [words: string]: Row } = {
   "token revoke": { summary: "make a token useless at once", load: () => import("./commands/token-revoke.ts") },
   "config get": { summary: "settings in force and where they come from", load: () => import("./commands/config-get.ts") },
   "config set": { summary: "change a setting of the host", load: () => import("./commands/config-set.ts") },
+  demo: { summary: "watch two agents share a file, with real requests", load: () => import("./commands/demo.ts") },
   mcp: { summary: "speak MCP on standard input and output", load: () => import("./commands/mcp.ts") },
   version: { summary: "print the version", load: () => import("./commands/version.ts") },
   help: { summary: "this, or help for one command", load: () => import("./commands/help.ts") },
