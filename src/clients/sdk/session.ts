@@ -12,6 +12,7 @@ import type { CallOptions } from "./channel.ts";
 import type { GinClient } from "./client.ts";
 import { type JsonObject, NotSentError, UsageError } from "./errors.ts";
 import type { SessionOptions } from "./flags.ts";
+import type { WatchOptions } from "./follow.ts";
 import { type ClientOptions, JsonClient, onlyOperation } from "./http.ts";
 import type { Target } from "./post.ts";
 import { resolveRoot } from "./root.ts";
@@ -60,6 +61,21 @@ export class Session {
     return await this.#reach(() => this.#json.admin(method, message, options));
   }
 
+  /**
+   * Watch, with the workspace filled in: its messages as they come, over breaks and restarts of the daemon (WatchOptions). A daemon is
+   * started for the first attempt only: whoever stops it later is not worked against. Throws as a call does.
+   */
+  async *watch(message: JsonObject = {}, options: WatchOptions = {}): AsyncGenerator<JsonObject> {
+    const addressed = await this.#addressed(message);
+    const { follow } = await import("./follow.ts");
+    const { since = "" } = addressed;
+    yield* follow(
+      (cursor, again) => this.#stream({ ...addressed, since: cursor }, again, options.signal),
+      String(since),
+      options,
+    );
+  }
+
   /** Makes sure that a daemon answers, and gives its version. Throws as a call does. */
   async ready(): Promise<string> {
     await this.admin("Status");
@@ -92,6 +108,25 @@ export class Session {
   /** Closes the connections. The session may be used again. */
   close(): void {
     this.#json.close();
+  }
+
+  /** One stream. The first of all reaches the daemon as a call does, which is known once its first message is there. */
+  async *#stream(message: JsonObject, again: boolean, signal: AbortSignal | undefined): AsyncGenerator<JsonObject> {
+    if (again) {
+      // The daemon may listen elsewhere by now. Calls that run keep their connections: a stream has one of its own.
+      yield* new JsonClient(this.#clientOptions()).watch(message, { signal });
+      return;
+    }
+    const { messages, first } = await this.#reach(async () => {
+      const messages = this.#json.watch(message, { signal });
+      return { messages, first: await messages.next() };
+    });
+    try {
+      if (first.done !== true) yield first.value;
+      yield* messages;
+    } finally {
+      await messages.return(undefined);
+    }
   }
 
   /** A daemon that was started with other variables may have published another socket than the one this session knew. */
