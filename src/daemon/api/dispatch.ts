@@ -53,15 +53,18 @@ export class Dispatcher {
 
   /** Runs one operation. `checked`: the caller already looked for unknown fields (Call does, over its whole message). */
   async run<K extends OperationKey>(key: K, request: RequestOf<K>, origin: Origin, checked = false): Promise<ResponseOf<K>> {
+    const { log, clock } = this.#ground;
+    const from = clock.monotonicMs();
     this.#running += 1;
     try {
-      return await this.#run(key, request, origin, checked);
+      const response = await this.#run(key, request, origin, checked);
+      log.debug({ ...whose(key, request, origin.caller), ms: clock.monotonicMs() - from }, "answered");
+      return response;
     } catch (thrown) {
       const error = toGinError(thrown);
-      if (error.reason === "INTERNAL") {
-        const facts = { err: error.cause ?? error, operation: nameOf(key), principal: origin.caller.principal };
-        this.#ground.log.error(facts, "a request failed inside gin");
-      }
+      const facts = { ...whose(key, request, origin.caller), ms: clock.monotonicMs() - from };
+      if (error.reason === "INTERNAL") log.error({ ...facts, err: error.cause ?? error }, "a request failed inside gin");
+      else log.debug({ ...facts, reason: error.reason }, "refused");
       throw error;
     } finally {
       this.#running -= 1;
@@ -154,6 +157,11 @@ function namedIn(key: OperationKey, answer: Uint8Array): Hosted | undefined {
   if (info === undefined) return undefined;
   const { id, name, repository, repositoryName, root } = info;
   return { rowid: 0, id, name, repository, repositoryName, root, workspace: undefined };
+}
+
+/** What every line about a request says: never what is in it. */
+function whose(key: OperationKey, request: Addressed, { principal, client, transport }: Caller): object {
+  return { operation: nameOf(key), request: request.requestId.slice(0, 128), principal, client, transport };
 }
 
 function notRecorded(): never {

@@ -47,6 +47,8 @@ export interface ApiSite {
   readonly workspace: Workspace;
   readonly hosted: Hosted[];
   readonly logged: string[];
+  /** Facts of the debug lines. */
+  readonly debugged: object[];
   readonly shutdowns: number[];
   /** What a listener would hand over for a caller. */
   contextOf(name: string): ContextValues;
@@ -108,8 +110,9 @@ export async function openApi(options: SiteOptions = {}): Promise<ApiSite> {
   const directory = options.directory ?? fastDir();
   const clock = options.clock ?? systemClock;
   const logged: string[] = [];
+  const debugged: object[] = [];
   const log: Log = {
-    debug: () => {},
+    debug: (facts) => debugged.push(facts),
     info: () => {},
     warn: (facts, text) => logged.push(`${text} ${String((facts as { err?: unknown }).err)}`),
     error: (facts, text) => logged.push(`${text} ${(facts as { err?: Error }).err?.stack}`),
@@ -178,6 +181,7 @@ export async function openApi(options: SiteOptions = {}): Promise<ApiSite> {
     workspace,
     hosted,
     logged,
+    debugged,
     shutdowns,
     contextOf,
     raw: (path, contentType, body, how = {}) =>
