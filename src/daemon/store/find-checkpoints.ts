@@ -10,13 +10,24 @@ const FEW_TOUCHES = 4096;
  * are tried from the newest on, since a match is never far.
  */
 export function findCheckpoints(reading: Reading, query: CheckpointQuery): Checkpoint[] {
-  const { workspace, path, principal, cause, beforeGeneration, limit } = query;
+  const { workspace, path, principal, cause, requestId, beforeGeneration, afterGeneration, limit } = query;
   // Generation 0 is the base: a state to compare with, and no change.
   const where = ["workspace = ?", "generation > 0", "generation < ?"];
   const parameters: unknown[] = [workspace, beforeGeneration ?? Number.MAX_SAFE_INTEGER];
-  if (principal !== undefined) {
+  if (afterGeneration !== undefined) {
+    where.push("generation > ?");
+    parameters.push(afterGeneration);
+  }
+  if (principal !== undefined && query.subAgents === true) {
+    where.push("(principal = ? OR (principal >= ? AND principal < ?))");
+    parameters.push(principal, ...below(principal));
+  } else if (principal !== undefined) {
     where.push("principal = ?");
     parameters.push(principal);
+  }
+  if (requestId !== undefined) {
+    where.push("request_id = ?");
+    parameters.push(requestId);
   }
   if (cause !== undefined) {
     where.push("cause = ?");

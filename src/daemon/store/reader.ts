@@ -79,6 +79,13 @@ export function openReader(fs: Fs, directory: string): ClosableReader {
         checkpoint,
       ).map(rows.checkpointOf),
     checkpoints: (query) => ask(() => findCheckpoints(reading, query)),
+    renamedTo: (workspace, path, generation) =>
+      one<{ path: string }>(
+        "SELECT path FROM touched WHERE workspace = ? AND generation = ? AND renamed_from = ?",
+        workspace,
+        generation,
+        path,
+      )?.path,
     lastTouch: (workspace, path) =>
       checkpointWhere(
         "workspace = ? AND generation = (SELECT max(generation) FROM touched WHERE workspace = ? AND path = ?)",

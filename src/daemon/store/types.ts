@@ -379,6 +379,8 @@ export interface StoreReader extends OriginReads, AnnotationReads {
   undone(checkpoint: string): string[];
   /** The undos and redos that took this checkpoint back, oldest first. */
   undoneBy(checkpoint: string): Checkpoint[];
+  /** Where a generation renamed this path to; undefined when it did not. */
+  renamedTo(workspace: number, path: string, generation: number): string | undefined;
   /** The newest checkpoint of the workspace that touched exactly this path. */
   lastTouch(workspace: number, path: string): Checkpoint | undefined;
   /** How a path looked when it was last read; undefined when that is not known. */

@@ -1,0 +1,155 @@
+import { GinError } from "../../base/index.ts";
+import type { Checkpoint, PathChange } from "../../store/index.ts";
+import { Board, type Piece } from "./board.ts";
+import { reverseContent } from "./content.ts";
+import { follow } from "./lineage.ts";
+import { Pace } from "./pace.ts";
+import { makePlan } from "./plan.ts";
+import type { Selected, UndoLimits, UndoPlan, UndoView } from "./types.ts";
+
+/** Touched paths read in one go. */
+const PAGE = 1_000;
+
+/**
+ * What undoing some checkpoints of one workspace would do. They are given newest first and folded: each is reversed against what
+ * the newer ones leave. Nothing is changed; the plan's edits, saved, do it. Throws TOO_LARGE past the limits, CANCELLED, and what
+ * `view.current` throws.
+ */
+export async function planUndo(
+  view: UndoView,
+  selected: readonly Selected[],
+  skipConflicts: boolean,
+  limits: UndoLimits,
+): Promise<UndoPlan> {
+  const fold = new Fold(view, new Set(selected.map((one) => one.checkpoint.id)), limits);
+  for (const one of selected) await fold.reverse(one);
+  return makePlan(view, fold.board, fold.takers, selected, skipConflicts, limits);
+}
+
+/** A change of a checkpoint with the piece it is taken back from. */
+interface Reversal {
+  readonly change: PathChange;
+  readonly piece: Piece;
+}
+
+class Fold {
+  readonly board: Board;
+  /** Which checkpoints have a say in a piece. */
+  readonly takers = new Map<string, Set<Piece>>();
+  readonly #view: UndoView;
+  readonly #selected: ReadonlySet<string>;
+  readonly #limits: UndoLimits;
+  readonly #pace: Pace;
+
+  constructor(view: UndoView, selected: ReadonlySet<string>, limits: UndoLimits) {
+    this.#view = view;
+    this.#selected = selected;
+    this.#limits = limits;
+    this.#pace = new Pace(view.clock, view.signal);
+    this.board = new Board(view);
+  }
+
+  async reverse({ checkpoint, except }: Selected): Promise<void> {
+    const changes = await this.#changesOf(checkpoint, except);
+    const vacated = new Set(changes.flatMap((change) => (change.renamedFrom === undefined ? [] : [change.renamedFrom])));
+    const arrivals: Reversal[] = [];
+    for (const change of changes) {
+      if (change.renamedFrom !== undefined) arrivals.push(await this.#find(checkpoint, change));
+      // The other end of a rename has nothing of its own.
+      else if (!(change.after === null && vacated.has(change.path))) await this.#reverseOne(checkpoint, change);
+    }
+    if (arrivals.length > 0) await this.#reverseRenames(checkpoint, arrivals, changes, vacated);
+  }
+
+  async #changesOf(checkpoint: Checkpoint, except: ReadonlySet<string> | undefined): Promise<PathChange[]> {
+    const changes: PathChange[] = [];
+    for (let offset = 0; ; offset += PAGE) {
+      const { paths, count } = this.#view.reader.touched(checkpoint.id, offset, PAGE);
+      if (count > this.#limits.paths) throw tooMany(this.#limits);
+      changes.push(...paths);
+      await this.#pace.next();
+      if (paths.length < PAGE) break;
+    }
+    return except === undefined ? changes : changes.filter((change) => !except.has(change.path));
+  }
+
+  async #find(checkpoint: Checkpoint, change: PathChange): Promise<Reversal & { readonly lineage: ReturnType<typeof follow> }> {
+    await this.#pace.next();
+    const lineage = follow(this.#view, change.path, checkpoint.generation);
+    // What a checkpoint took away comes back where it was, whatever became of that name.
+    const piece = await this.board.at(change.after === null ? change.path : lineage.path);
+    if (this.board.size > this.#limits.paths) throw tooMany(this.#limits);
+    const pieces = this.takers.get(checkpoint.id) ?? new Set();
+    this.takers.set(checkpoint.id, pieces.add(piece));
+    return { change, piece, lineage };
+  }
+
+  async #reverseOne(checkpoint: Checkpoint, change: PathChange): Promise<void> {
+    const { piece, lineage } = await this.#find(checkpoint, change);
+    if (piece.conflict !== undefined) return;
+    if (piece.head.blocked === true) {
+      piece.refuse({ kind: "kind", hunks: [] });
+      return;
+    }
+    if (change.after === null && piece.state === null) {
+      const holder = await this.board.holder(change.path);
+      if (holder !== undefined) {
+        piece.refuse({ kind: "occupied", hunks: [] });
+        return;
+      }
+    }
+    const { before, after } = change;
+    await reverseContent(this.#view, this.board, piece, { checkpoint, before, after, lineage, selected: this.#selected });
+  }
+
+  /** Contents first, then all names at once: what a checkpoint swapped is swapped back. */
+  async #reverseRenames(
+    checkpoint: Checkpoint,
+    arrivals: readonly Reversal[],
+    changes: readonly PathChange[],
+    vacated: ReadonlySet<string>,
+  ): Promise<void> {
+    const byPath = new Map(changes.map((change) => [change.path, change]));
+    const moving: (Reversal & { readonly from: string })[] = [];
+    for (const arrival of arrivals) {
+      const { piece, change } = arrival;
+      const from = change.renamedFrom ?? change.path;
+      if (piece.conflict !== undefined) continue;
+      if (piece.head.blocked === true) piece.refuse({ kind: "kind", hunks: [] });
+      // A name it had before this rename is nothing to give back when a later one gave it another.
+      else if (piece.path !== change.path) {
+        if (piece.path !== from) piece.refuse({ kind: "renamed", hunks: [] });
+      } else {
+        const before = byPath.get(from)?.before ?? change.after;
+        const lineage = follow(this.#view, change.path, checkpoint.generation);
+        await reverseContent(this.#view, this.board, piece, {
+          checkpoint,
+          before,
+          after: change.after,
+          lineage,
+          selected: this.#selected,
+        });
+        if (piece.conflict === undefined) moving.push({ ...arrival, from });
+      }
+    }
+    for (const { piece } of moving) this.board.lift(piece);
+    for (const { piece, from } of moving) {
+      const holder = await this.board.holder(from);
+      const target = await this.board.at(from);
+      if (holder !== undefined || target.head.blocked === true) piece.refuse({ kind: "occupied", hunks: [] });
+      else piece.path = from;
+      this.board.settle(piece);
+    }
+    // A file that made room for an arrival, and went nowhere itself, comes back.
+    for (const { change } of moving) {
+      if (change.before === null || vacated.has(change.path)) continue;
+      await this.#reverseOne(checkpoint, { path: change.path, before: change.before, after: null });
+    }
+  }
+}
+
+function tooMany(limits: UndoLimits): GinError {
+  return new GinError("TOO_LARGE", `one undo takes back at most ${limits.paths} paths`, "take back less at a time", {
+    facts: { limit: limits.paths, unit: "entries" },
+  });
+}
