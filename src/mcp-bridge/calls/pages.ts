@@ -9,6 +9,9 @@ const CUT_ROOM_BYTES = 1_000;
 /** Characters that are left of a text which is cut. */
 const KEPT_CHARACTERS = 200;
 
+/** What the daemon counts for a file of a diff beside its patch and path. */
+const FILE_BYTES = 500;
+
 /** Bytes of a message as it is shown. */
 function bytesOf(message: JsonObject): number {
   return Buffer.byteLength(JSON.stringify(message));
@@ -41,7 +44,7 @@ function servedBy(operation: string, message: JsonObject): number | undefined {
     case "list_leases":
       return length("leases");
     case "diff":
-      return patchBytes(message.files);
+      return diffBytes(message.files);
     case "origin":
       return length(message.kind === "PATH_KIND_DIRECTORY" ? "entries" : "spans");
     case "list_annotations":
@@ -51,11 +54,16 @@ function servedBy(operation: string, message: JsonObject): number | undefined {
   }
 }
 
-/** Bytes of patch text; undefined when there is none, as in a summary. */
-function patchBytes(files: JsonValue | undefined): number | undefined {
+/** What the daemon counts of a page of a diff: patches, and a little for each file but the first. */
+function diffBytes(files: JsonValue | undefined): number | undefined {
   if (!Array.isArray(files)) return undefined;
-  const patches = files.map((file) => (isObject(file) && typeof file.patch === "string" ? Buffer.byteLength(file.patch) : 0));
-  return patches.reduce((sum, bytes) => sum + bytes, 0) || undefined;
+  let bytes = 0;
+  for (const [at, file] of files.entries()) {
+    if (!isObject(file)) continue;
+    bytes += typeof file.patch === "string" ? Buffer.byteLength(file.patch) : 0;
+    bytes += at === 0 ? 0 : FILE_BYTES + String(file.path).length;
+  }
+  return bytes;
 }
 
 /**
