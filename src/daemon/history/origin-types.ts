@@ -1,4 +1,4 @@
-import type { CauseName, Hash } from "../store/index.ts";
+import type { CauseName, Content, Hash } from "../store/index.ts";
 
 /** The checkpoint a line comes from. */
 export interface OriginFact {
@@ -25,7 +25,7 @@ export interface OriginSpan {
 /** Where every line of a file comes from. */
 export interface FileOrigin {
   readonly sha256: Hash;
-  /** False for symlinks, and for files with a NUL byte or whose bytes are not kept: these have one span. */
+  /** False for symlinks, and for files with a NUL byte, above 32 MiB, or whose bytes are not kept: these have one span. */
   readonly text: boolean;
   /** 0 when it is not text. */
   readonly lineCount: number;
@@ -37,8 +37,8 @@ export interface FileOrigin {
 export interface OriginOptions {
   /** Stops it within 250 ms: CANCELLED. */
   readonly signal?: AbortSignal;
-  /** Bytes the caller has read, so that contents that are only kept by reference have lines too. */
-  readonly known?: { readonly sha256: Hash; readonly bytes: Uint8Array };
+  /** The content's bytes, so that one that is only kept by reference has lines too. */
+  readonly bytes?: Uint8Array;
 }
 
 /**
@@ -46,8 +46,8 @@ export interface OriginOptions {
  * first asked for, in slices and large diffs in a worker, and kept.
  */
 export interface Origins {
-  /** The lines of a path as it was at a generation; undefined when nothing was there. */
-  file(workspace: number, path: string, generation: number, options?: OriginOptions): Promise<FileOrigin | undefined>;
+  /** The lines of a path as it was at a generation; `content` is what its tree holds there. */
+  file(workspace: number, path: string, generation: number, content: Content, options?: OriginOptions): Promise<FileOrigin>;
   /**
    * The last change of each path, or of anything below it, up to a generation; undefined where history does not say.
    * In the order given.
