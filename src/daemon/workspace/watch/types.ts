@@ -7,9 +7,9 @@ export type WatcherKind = "native" | "chokidar" | "polling" | "off";
  */
 export interface Watcher {
   /**
-   * Watches every directory that is not ignored; resolves when all are, or when it is settled that the disk is polled instead. From the
-   * moment this is called nothing that changes is missed: what changed before a directory's watch was set is what a scan started
-   * *after* this resolved sees, so scan (again) then. Never rejects for what the disk or the system does: `health` says so.
+   * Watches every directory that is not ignored; resolves when all are, or when it is settled that the disk is polled instead. What changes
+   * before a directory's watch is set goes unheard: scan once after this resolved, or call `start` before the scan and rescan what
+   * the scan passed before. Called once. Never rejects for what the disk or the system does: `health` says so.
    */
   start(hooks: WatcherHooks): Promise<void>;
   /**

@@ -1,0 +1,88 @@
+import type { FSWatcher } from "chokidar";
+import { errnoOf } from "../../base/index.ts";
+import { TEMP_PREFIX } from "../files/index.ts";
+import { type Sink, type Source, SourceFailure, type WatcherDeps } from "./source.ts";
+
+/** Errors that mean no more can be watched; others are of one path, which is looked at again. */
+const FATAL = new Set(["ENOSPC", "EMFILE", "ENFILE"]);
+
+/** By the chokidar package, for systems whose watches are not one a directory. Loaded when first used. */
+export class ChokidarSource implements Source {
+  readonly #deps: WatcherDeps;
+  readonly #sink: Sink;
+  #watcher: FSWatcher | undefined;
+  #closed = false;
+
+  constructor(deps: WatcherDeps, sink: Sink) {
+    this.#deps = deps;
+    this.#sink = sink;
+  }
+
+  async start(): Promise<void> {
+    const { watch } = await import("chokidar");
+    if (this.#closed) return;
+    await new Promise<void>((resolve, reject) => {
+      const watcher = watch(this.#deps.path, {
+        ignored: (path, stats) => this.#ignored(path, stats?.isDirectory()),
+        ignoreInitial: true,
+        followSymlinks: false,
+        ignorePermissionErrors: true,
+        atomic: false,
+        persistent: true,
+      });
+      this.#watcher = watcher;
+      watcher.on("ready", resolve);
+      watcher.on("error", (thrown) => {
+        const failure = new SourceFailure(errnoOf(thrown) ?? "EIO", "watch", thrown);
+        if (FATAL.has(failure.errno)) {
+          reject(failure);
+          this.#sink.failed(failure);
+        } else this.#sink.everything("fault");
+      });
+      watcher.on("all", (event, path) => this.#heard(event, path));
+    });
+  }
+
+  async refresh(): Promise<void> {
+    // It keeps what it decided of a path: only a fresh one asks again.
+    await this.#watcher?.close();
+    this.#watcher = undefined;
+    if (!this.#closed) await this.start();
+  }
+
+  count(): number {
+    return Object.keys(this.#watcher?.getWatched() ?? {}).length;
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    await this.#watcher?.close();
+    this.#watcher = undefined;
+  }
+
+  #heard(event: string, absolute: string): void {
+    const path = this.#relative(absolute);
+    if (path === undefined) return;
+    if (path === "" && event === "unlinkDir") this.#sink.root();
+    // A name that is not UTF-8 came with replacement characters: its directory stands for it.
+    if (path.includes("\uFFFD")) this.#sink.directory(path.slice(0, Math.max(path.lastIndexOf("/"), 0)));
+    else this.#sink.path(path);
+    if (event === "addDir") this.#sink.directory(path);
+  }
+
+  #ignored(absolute: string, isDirectory: boolean | undefined): boolean {
+    const path = this.#relative(absolute);
+    if (path === undefined || path === "") return false;
+    const name = path.slice(path.lastIndexOf("/") + 1);
+    if (name.startsWith(TEMP_PREFIX) || path === ".git") return true;
+    // It asks once more when it knows what is there; without that a rule for directories could not be judged.
+    return isDirectory !== undefined && this.#deps.ignored(path, isDirectory);
+  }
+
+  #relative(absolute: string): string | undefined {
+    const { path } = this.#deps;
+    const plain = process.platform === "win32" ? absolute.replaceAll("\\", "/") : absolute;
+    if (plain === path) return "";
+    return plain.startsWith(`${path}/`) ? plain.slice(path.length + 1) : undefined;
+  }
+}

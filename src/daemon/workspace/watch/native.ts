@@ -1,0 +1,308 @@
+import constants from "node:constants";
+import { type DirectoryHandle, errnoOf } from "../../base/index.ts";
+import { TEMP_PREFIX } from "../files/index.ts";
+import { type Sink, type Source, SourceFailure, type WatcherDeps } from "./source.ts";
+
+/** A symlink is not followed: it is no directory of this tree. */
+const OPEN_DIRECTORY = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW;
+/** Milliseconds of setting watches after which others run. */
+const SLICE_MS = 10;
+/** Names of one directory that are looked at one by one; of more, the directory's list is read. */
+const FEW = 16;
+/** Errors of a directory that went, or that is not for us: it is left out. */
+const LEFT_OUT = new Set(["ENOENT", "ENOTDIR", "ELOOP", "EACCES", "EPERM", "ESTALE", "ENODEV", "ENAMETOOLONG", "EIO"]);
+
+/** A directory that is watched. */
+interface Watched {
+  readonly inode: bigint;
+  readonly handle: DirectoryHandle;
+  /** What its own end is called: events that name it may be of the directory itself. */
+  readonly label: string;
+  readonly below: Set<string>;
+}
+
+/**
+ * One watch a directory, by inotify. Each directory is opened from the root's handle, a component at a time and no symlink followed, so that no
+ * rename beside us leads the watches outside. A watch follows its directory, not the path: what moved is let go of at its old path and
+ * watched at its new one, told apart by inode.
+ */
+export class NativeSource implements Source {
+  readonly #deps: WatcherDeps;
+  readonly #sink: Sink;
+  readonly #watched = new Map<string, Watched>();
+  /** By directory, names that came or went and have not been looked at yet. */
+  readonly #pending = new Map<string, Set<string>>();
+  #top: number | undefined;
+  #draining = false;
+  #closed = false;
+  #endFlood: (() => void) | undefined;
+
+  constructor(deps: WatcherDeps, sink: Sink) {
+    this.#deps = deps;
+    this.#sink = sink;
+  }
+
+  async start(): Promise<void> {
+    const { fs, path, root, directories } = this.#deps;
+    this.#endFlood = directories.onFlood(() => this.#sink.everything("flood"));
+    try {
+      this.#top = fs.openSync(path, OPEN_DIRECTORY);
+      const stat = fs.fstatSync(this.#top);
+      if (stat.ino !== root.inode || stat.dev !== root.device) throw new SourceFailure("ENOENT", "open");
+    } catch (thrown) {
+      throw thrown instanceof SourceFailure ? thrown : new SourceFailure(errnoOf(thrown) ?? "EIO", "open", thrown);
+    }
+    await this.#watchTree("", false);
+  }
+
+  async refresh(directory: string): Promise<void> {
+    if (this.#closed) return;
+    for (const path of this.#belowOf(directory)) if (this.#deps.ignored(path, true)) this.#forget(path);
+    if (directory !== "" && this.#deps.ignored(directory, true)) this.#forget(directory);
+    else await this.#watchTree(directory, false);
+  }
+
+  count(): number {
+    return this.#watched.size;
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    this.#endFlood?.();
+    for (const { handle } of this.#watched.values()) handle.close();
+    this.#watched.clear();
+    this.#pending.clear();
+    if (this.#top !== undefined) this.#deps.fs.closeSync(this.#top);
+    this.#top = undefined;
+  }
+
+  /** Watches a directory and every one below it that is not yet. `tell`: each is hinted, for it may hold what was made before its watch. */
+  async #watchTree(from: string, tell: boolean): Promise<void> {
+    const { clock } = this.#deps;
+    const rest = [from];
+    let until = clock.monotonicMs() + SLICE_MS;
+    for (let path = rest.pop(); path !== undefined; path = rest.pop()) {
+      if (this.#closed) return;
+      rest.push(...this.#watchOne(path, tell));
+      if (clock.monotonicMs() >= until) {
+        await new Promise<void>((resolve) => setImmediate(resolve));
+        until = clock.monotonicMs() + SLICE_MS;
+      }
+    }
+  }
+
+  /** Watches one directory; gives those in it that are to be watched as well. */
+  #watchOne(path: string, tell: boolean): string[] {
+    const fd = this.#open(path);
+    if (fd === undefined) {
+      this.#forget(path);
+      return [];
+    }
+    try {
+      const { ino, dev } = this.#deps.fs.fstatSync(fd);
+      // What is mounted below is not of this workspace.
+      if (dev !== this.#deps.root.device) return [];
+      const known = this.#watched.get(path);
+      if (known !== undefined && known.inode !== ino) this.#forget(path);
+      if (known === undefined || known.inode !== ino) this.#set(path, ino, fd);
+      if (tell) this.#sink.directory(path);
+      const below: string[] = [];
+      for (const { name, directory } of this.#deps.directories.entries(procName(fd))) {
+        if (name === undefined || !directory) continue;
+        const child = join(path, name);
+        if (!this.#deps.ignored(child, true)) below.push(child);
+      }
+      return below;
+    } catch (thrown) {
+      const failure = thrown instanceof SourceFailure ? thrown : failureOf(thrown, "open");
+      if (failure === undefined) return [];
+      throw failure;
+    } finally {
+      this.#deps.fs.closeSync(fd);
+    }
+  }
+
+  #set(path: string, inode: bigint, fd: number): void {
+    const label = String(fd);
+    let handle: DirectoryHandle;
+    try {
+      handle = this.#deps.directories.watch(procName(fd), {
+        event: (name, renamed) => this.#event(path, label, name, renamed),
+        failed: () => this.#look(path, undefined),
+      });
+    } catch (thrown) {
+      const failure = failureOf(thrown, "watch");
+      if (failure === undefined) return;
+      throw failure;
+    }
+    this.#watched.set(path, { inode, handle, label, below: new Set() });
+    if (path !== "") this.#watched.get(parentOf(path))?.below.add(path);
+  }
+
+  /** The directory at a path by its handle; undefined when there is none that may be watched. Throws SourceFailure when descriptors are out. */
+  #open(path: string): number | undefined {
+    const { fs } = this.#deps;
+    let fd = this.#top;
+    if (fd === undefined) return undefined;
+    const names = path === "" ? ["."] : path.split("/");
+    for (const name of names) {
+      const parent: number = fd;
+      try {
+        fd = fs.openSync(`${procName(parent)}/${name}`, OPEN_DIRECTORY);
+      } catch (thrown) {
+        const failure = failureOf(thrown, "open");
+        if (failure !== undefined) throw failure;
+        return undefined;
+      } finally {
+        if (parent !== this.#top) fs.closeSync(parent);
+      }
+    }
+    return fd;
+  }
+
+  #event(path: string, label: string, name: string | undefined, renamed: boolean): void {
+    if (this.#closed || this.#watched.get(path)?.label !== label) return;
+    if (name === undefined) {
+      this.#sink.directory(path);
+      if (renamed) this.#look(path, undefined);
+      return;
+    }
+    if (name === label) {
+      // The directory itself moved, went or changed; or it holds an entry of that name.
+      if (path === "") this.#sink.root();
+      this.#sink.directory(path);
+    }
+    if (name.startsWith(TEMP_PREFIX)) return;
+    const child = join(path, name);
+    if (renamed) this.#look(path, name);
+    else if (!this.#deps.ignored(child, this.#watched.has(child))) this.#sink.path(child);
+  }
+
+  /** Notes a name that came or went (undefined: any) to be looked at when this turn's events are in. */
+  #look(directory: string, name: string | undefined): void {
+    let names = this.#pending.get(directory);
+    if (names === undefined) {
+      names = new Set();
+      this.#pending.set(directory, names);
+    }
+    if (name !== undefined) names.add(name);
+    if (this.#draining) return;
+    this.#draining = true;
+    setImmediate(() => void this.#drain());
+  }
+
+  async #drain(): Promise<void> {
+    try {
+      for (let next = this.#pending.entries().next(); next.done !== true; next = this.#pending.entries().next()) {
+        const [directory, names] = next.value;
+        this.#pending.delete(directory);
+        if (this.#closed) return;
+        if (names.size === 0 || names.size > FEW) await this.#relist(directory, names);
+        else for (const name of names) await this.#lookAt(join(directory, name), name);
+      }
+    } catch (thrown) {
+      if (this.#closed) return;
+      this.#sink.failed(thrown instanceof SourceFailure ? thrown : new SourceFailure(errnoOf(thrown) ?? "EIO", "open", thrown));
+    } finally {
+      this.#draining = false;
+    }
+  }
+
+  async #lookAt(path: string, name: string): Promise<void> {
+    const inode = name === ".git" ? undefined : this.#inodeOf(path);
+    if (inode === undefined) this.#came(path, name);
+    else await this.#cameDirectory(path, inode);
+  }
+
+  /** Many names at once: one list tells which of them are directories. */
+  async #relist(directory: string, names: ReadonlySet<string>): Promise<void> {
+    const fd = this.#open(directory);
+    const found = new Set<string>();
+    if (fd !== undefined) {
+      try {
+        for (const entry of this.#deps.directories.entries(procName(fd)))
+          if (entry.name !== undefined && entry.directory) found.add(entry.name);
+      } catch (thrown) {
+        const failure = failureOf(thrown, "open");
+        if (failure !== undefined) throw failure;
+      } finally {
+        this.#deps.fs.closeSync(fd);
+      }
+    }
+    for (const child of [...(this.#watched.get(directory)?.below ?? [])])
+      if (!found.has(child.slice(child.lastIndexOf("/") + 1))) this.#came(child, undefined);
+    for (const name of names) if (!found.has(name) && !name.startsWith(TEMP_PREFIX)) this.#came(join(directory, name), name);
+    for (const name of found) {
+      const path = join(directory, name);
+      if (name === ".git") {
+        if (names.has(name)) this.#came(path, name);
+        continue;
+      }
+      if (names.size > 0 && !names.has(name) && this.#watched.has(path)) continue;
+      const inode = this.#inodeOf(path);
+      if (inode !== undefined) await this.#cameDirectory(path, inode);
+    }
+    if (names.size === 0) this.#sink.directory(directory);
+  }
+
+  /** What is no directory came to a path, or what was there went. */
+  #came(path: string, name: string | undefined): void {
+    const was = this.#watched.has(path);
+    if (was) this.#forget(path);
+    // A `.git` below the root draws a boundary: whoever keeps the rules must hear of it.
+    if (was || (name === ".git" && path !== ".git") || !this.#deps.ignored(path, false)) this.#sink.path(path);
+  }
+
+  async #cameDirectory(path: string, inode: bigint): Promise<void> {
+    if (this.#deps.ignored(path, true)) {
+      if (this.#watched.has(path)) this.#came(path, undefined);
+      return;
+    }
+    this.#sink.path(path);
+    const known = this.#watched.get(path);
+    if (known?.inode === inode) return;
+    if (known !== undefined) this.#forget(path);
+    await this.#watchTree(path, true);
+  }
+
+  #inodeOf(path: string): bigint | undefined {
+    const fd = this.#open(path);
+    if (fd === undefined) return undefined;
+    try {
+      return this.#deps.fs.fstatSync(fd).ino;
+    } finally {
+      this.#deps.fs.closeSync(fd);
+    }
+  }
+
+  /** Lets go of a directory and all below it. */
+  #forget(path: string): void {
+    const gone = this.#watched.get(path);
+    if (gone === undefined) return;
+    this.#watched.delete(path);
+    gone.handle.close();
+    if (path !== "") this.#watched.get(parentOf(path))?.below.delete(path);
+    for (const child of gone.below) this.#forget(child);
+  }
+
+  #belowOf(directory: string): string[] {
+    const all: string[] = [];
+    const rest = [...(this.#watched.get(directory)?.below ?? [])];
+    for (let path = rest.pop(); path !== undefined; path = rest.pop()) {
+      all.push(path);
+      rest.push(...(this.#watched.get(path)?.below ?? []));
+    }
+    return all;
+  }
+}
+
+const procName = (fd: number): string => `/proc/self/fd/${fd}`;
+const join = (directory: string, name: string): string => (directory === "" ? name : `${directory}/${name}`);
+const parentOf = (path: string): string => path.slice(0, Math.max(path.lastIndexOf("/"), 0));
+
+/** The failure an error stands for; undefined for one of a directory that went or is not for us. */
+function failureOf(thrown: unknown, what: "watch" | "open"): SourceFailure | undefined {
+  const errno = errnoOf(thrown);
+  if (errno !== undefined && LEFT_OUT.has(errno)) return undefined;
+  return new SourceFailure(errno ?? "EIO", what, thrown);
+}
