@@ -26,7 +26,7 @@ export interface FailPoints {
   hit(point: FailPoint): void;
 }
 
-/** Every fail point, in the order a save passes them; `recover.*` are those of recovery. */
+/** Every fail point, in the order a save passes them; `recover.*` are those of recovery, `import.*` of the first look at the whole tree. */
 export const FAIL_POINTS = [
   "save.admitted",
   "save.judged",
@@ -47,6 +47,13 @@ export const FAIL_POINTS = [
   "mark.before",
   "mark.after",
   "save.answer",
+  "import.begin",
+  "import.read",
+  "import.kept",
+  "import.recorded",
+  "import.walked",
+  "import.base",
+  "import.end",
   "durable.file",
   "durable.directory",
   "durable.mark",
@@ -59,6 +66,17 @@ export const FAIL_POINTS = [
   "recover.mark",
   "recover.synced",
   "recover.end",
+  "gc.decided",
+  "gc.announced",
+  "gc.objects",
+  "gc.nodes",
+  "gc.rows",
+  "gc.touched",
+  "gc.moved",
+  "gc.emptied",
+  "gc.unlinked",
+  "gc.vacuumed",
+  "gc.end",
 ] as const;
 
 /** Name of a fail point. */

@@ -9,8 +9,19 @@ import { type PrepareView, prepareSave } from "./prepare.ts";
 import { readHead } from "./read-head.ts";
 import type { Recovered } from "./recovery.ts";
 import { Touched } from "./touched.ts";
-import { type AbsorbTurn, mustBeAlone, mustBeFirst, type SaveTurn, type Turn } from "./turns.ts";
-import type { HeadRead, SaveInput, SaveOutcome, State, Workspace } from "./types.ts";
+import { Tracker } from "./tracker.ts";
+import {
+  type AbsorbTurn,
+  type Burst,
+  type BurstTurn,
+  mustBeAlone,
+  mustBeFirst,
+  type ReadTurn,
+  type SaveTurn,
+  type Turn,
+} from "./turns.ts";
+import type { GitFacts, HeadRead, ImportProgress, SaveInput, SaveOutcome, State, Workspace } from "./types.ts";
+import type { WatchHealth } from "./watch/index.ts";
 
 /** Most saves in one batch: bounds how long the first of them waits for its answer. */
 const BATCH_SAVES = 256;
@@ -25,6 +36,7 @@ export class WorkspaceActor implements Workspace {
   readonly root: string;
   readonly #deps: WorkspaceDeps;
   readonly #finisher: Finisher;
+  readonly #tracker: Tracker;
   readonly #queue: Turn[] = [];
   readonly #listeners = new Set<(state: State) => void>();
   #line: Line;
@@ -44,6 +56,14 @@ export class WorkspaceActor implements Workspace {
       stop: (note, cause) => this.#stop(note, cause),
       repairLater: () => this.#repairLater(),
     });
+    this.#tracker = new Tracker(deps, {
+      line: () => this.#line,
+      state: () => this.state(),
+      record: (burst) => this.#record(burst),
+      waits: (path) => this.#waits(path),
+      stopped: () => this.#stopped !== undefined,
+    });
+    this.#tracker.start();
   }
 
   state(): State {
@@ -105,6 +125,7 @@ export class WorkspaceActor implements Workspace {
         state: () => this.state(),
         unapplied: (at) => this.#finisher.unappliedAt(at),
         inflight: (at) => (this.#inflight?.touched.has(at) === true ? this.#inflight.done : undefined),
+        untracked: (at) => this.#deps.ignore?.ignored(at, false) === true,
         absorb: (at) => this.#absorb(at),
       },
       path,
@@ -112,8 +133,25 @@ export class WorkspaceActor implements Workspace {
     );
   }
 
+  sync(signal?: AbortSignal): Promise<State> {
+    return this.#tracker.sync(signal);
+  }
+
+  importProgress(): ImportProgress {
+    return this.#tracker.progress();
+  }
+
+  watching(): WatchHealth | undefined {
+    return this.#tracker.watching();
+  }
+
+  git(): Promise<GitFacts | undefined> {
+    return this.#tracker.git();
+  }
+
   async close(): Promise<void> {
     this.#closing = true;
+    await this.#tracker.close();
     while (this.#running !== undefined) await this.#running;
     await this.#finisher.close(this.#line);
     this.#deps.root.close();
@@ -150,6 +188,17 @@ export class WorkspaceActor implements Workspace {
   #absorb(path: string): Promise<{ readonly seen: Observed; readonly state: State }> {
     return new Promise((resolve, reject) => {
       this.#enqueue({ kind: "absorb", path, resolve, reject });
+    });
+  }
+
+  /** Whether a path is committed and not on disk yet: what stands there says nothing. */
+  #waits(path: string): boolean {
+    return this.#finisher.unapplied > 0 && this.#finisher.unappliedAt(path) !== undefined;
+  }
+
+  #record(burst: Burst): Promise<{ readonly line: Line; readonly again: readonly string[] }> {
+    return new Promise((resolve, reject) => {
+      this.#enqueue({ kind: "burst", burst, resolve, reject });
     });
   }
 
@@ -192,6 +241,7 @@ export class WorkspaceActor implements Workspace {
       failPoints,
       startTree: this.#line.tree,
       pending: new Map(),
+      imported: this.#tracker.imported,
       unapplied: (path) => this.#finisher.unappliedAt(path),
     };
   }
@@ -232,6 +282,7 @@ export class WorkspaceActor implements Workspace {
       return undefined;
     }
     try {
+      if (turn.kind === "burst") return await this.#prepareBurst(view, line, turn);
       if (turn.kind === "absorb") return await this.#prepareAbsorb(view, line, touched, turn);
       const ready = await prepareSave(view, line, touched, turn.input);
       if (ready === "defer") return "defer";
@@ -247,7 +298,7 @@ export class WorkspaceActor implements Workspace {
     }
   }
 
-  async #prepareAbsorb(view: PrepareView, line: Line, touched: Touched, turn: AbsorbTurn): Promise<Item | "defer" | undefined> {
+  async #prepareAbsorb(view: PrepareView, line: Line, touched: Touched, turn: ReadTurn): Promise<Item | "defer" | undefined> {
     if (touched.overlaps([turn.path])) return "defer";
     const seen = view.unapplied(turn.path) ?? (await observe(view.root, turn.path, CAPTURE_BYTES));
     const planned = await planCommit(view, line, [seen], undefined, undefined, undefined);
@@ -257,6 +308,23 @@ export class WorkspaceActor implements Workspace {
     }
     touched.add([turn.path]);
     return { turn, planned, answer: (state) => turn.resolve({ seen, state }) };
+  }
+
+  /** Everything was looked at beside the queue: here only what the head did meanwhile is taken out. */
+  async #prepareBurst(view: PrepareView, line: Line, turn: BurstTurn): Promise<Item | undefined> {
+    view.root.check();
+    const { since, seen } = turn.burst;
+    const changed = new Touched();
+    if (line.generation !== since) changed.add(view.store.read.touchedSince(view.workspace, since));
+    const again = seen.filter(({ path }) => changed.overlaps([path])).map(({ path }) => path);
+    const dropped = new Set(again);
+    const kept = seen.filter(({ path }) => !dropped.has(path) && !this.#waits(path));
+    const planned = await planCommit(view, line, kept, undefined, undefined, undefined);
+    if (planned.commit === undefined) {
+      turn.resolve({ line, again });
+      return undefined;
+    }
+    return { turn, planned, answer: () => turn.resolve({ line: planned.line, again }) };
   }
 
   async #commit(items: readonly Item[], touched: Touched): Promise<void> {

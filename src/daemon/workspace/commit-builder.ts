@@ -21,6 +21,8 @@ export interface PlanView {
   readonly startTree: Hash;
   /** Nodes of trees planned in this batch and not in the store yet. */
   readonly pending: Map<Hash, Uint8Array>;
+  /** Whether the whole tree was looked at: what is seen for the first time was made since. Default false. */
+  readonly imported?: boolean;
 }
 
 /** Who saves and why. */

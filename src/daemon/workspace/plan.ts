@@ -188,7 +188,9 @@ async function outsideChanges(view: PlanView, seen: Iterable<Observed>, decided:
 }
 
 function causeOf(view: PlanView, path: string, before: PathState): "import" | "external" {
-  return before === null && view.store.read.lastTouch(view.workspace, path) === undefined ? "import" : "external";
+  return before === null && view.imported !== true && view.store.read.lastTouch(view.workspace, path) === undefined
+    ? "import"
+    : "external";
 }
 
 /** Recorded paths that cannot exist beside `path`: a file where it has a directory, or files below it. */

@@ -16,6 +16,8 @@ export interface ReadView {
   readonly unapplied: (path: string) => Observed | undefined;
   /** A promise for the end of the batch that is changing the path right now. */
   readonly inflight: (path: string) => Promise<void> | undefined;
+  /** Whether a path that is not recorded is none that gin records by itself. */
+  readonly untracked: (path: string) => boolean;
   readonly absorb: (path: string) => Promise<{ readonly seen: Observed; readonly state: State }>;
 }
 
@@ -51,6 +53,10 @@ export async function readHead(view: ReadView, asked: string, options: ReadOptio
       await batch.catch(() => {});
       continue;
     }
+    if (isUntracked(view, path)) {
+      await keep(view, seen);
+      return fromSeen(path, seen, view.state());
+    }
     const absorbed = await view.absorb(path);
     return fromSeen(path, absorbed.seen, absorbed.state);
   }
@@ -63,6 +69,18 @@ function readRecorded(view: ReadView, asked: string, options: ReadOptions): Head
   const seen = observedFile(file);
   if (!sameState(view.store.trees.get(view.tree(), file.path), seen.content)) return undefined;
   return fromSeen(file.path, seen, view.state());
+}
+
+function isUntracked(view: ReadView, path: string): boolean {
+  return view.store.trees.get(view.tree(), path) === null && view.untracked(path);
+}
+
+/** What was served is kept although no checkpoint names it: a save that changed it elsewhere meanwhile is merged from there. */
+async function keep(view: ReadView, seen: Observed): Promise<void> {
+  const { content, bytes } = seen;
+  if (content === null || bytes === undefined || content.size > CAPTURE_BYTES || view.store.read.hasObject(content.sha256))
+    return;
+  await view.store.write("objects", { objects: [{ sha256: content.sha256, bytes }] });
 }
 
 function fromSeen(path: string, seen: Observed, state: State): HeadRead {
@@ -95,6 +113,10 @@ async function readLarge(view: ReadView, path: string): Promise<HeadRead> {
   let state = view.state();
   while (!sameState(view.store.trees.get(view.tree(), path), seen.content)) {
     const batch = view.inflight(path);
+    if (batch === undefined && isUntracked(view, path)) {
+      await keep(view, seen);
+      break;
+    }
     if (batch !== undefined) {
       await batch.catch(() => {});
       seen = await observe(view.root, path, CAPTURE_BYTES);

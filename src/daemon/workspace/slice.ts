@@ -15,6 +15,32 @@ export function paced<T>(clock: Clock, items: Iterable<T>, each: (item: T) => vo
   return sliced(clock, items, each, (run) => run());
 }
 
+/**
+ * Runs work that comes as an iterator, a bit of work each step, in slices as `inSlices`. `between` is awaited after every slice, and whenever a
+ * step gives "pause"; what it throws ends the work.
+ */
+export async function stepping(
+  root: ConfinedRoot,
+  clock: Clock,
+  steps: Iterator<"pause" | undefined>,
+  between: () => Promise<void> | undefined,
+): Promise<void> {
+  for (;;) {
+    const until = clock.monotonicMs() + SLICE_MS;
+    const done = root.scope(() => {
+      do {
+        const step = steps.next();
+        if (step.done === true) return true;
+        if (step.value === "pause") return false;
+      } while (clock.monotonicMs() < until);
+      return false;
+    });
+    await between();
+    if (done) return;
+    await new Promise<void>((resolve) => setImmediate(resolve));
+  }
+}
+
 async function sliced<T>(
   clock: Clock,
   items: Iterable<T>,

@@ -1,6 +1,7 @@
 import type { GinError } from "../base/index.ts";
 import type { Content, FenceCheck, Hash, PathState, RequestRow } from "../store/index.ts";
 import type { FileStat } from "./files/index.ts";
+import type { WatchHealth } from "./watch/index.ts";
 
 /** State of a workspace, as every answer carries it. */
 export interface State {
@@ -99,6 +100,33 @@ export interface ListedEntry {
   readonly sensitive: boolean;
 }
 
+/** How far the first look at the whole tree is, and what any look could not read. */
+export interface ImportProgress {
+  /** Whether the whole tree was looked at once; from then on there is a base. */
+  readonly done: boolean;
+  /** Files and symlinks looked at so far, and the bytes of their contents. */
+  readonly files: number;
+  readonly bytes: number;
+  /** Directories known and not looked into yet. */
+  readonly directoriesLeft: number;
+  /** Files and directories the last look could not read: what was recorded of them stays recorded. */
+  readonly unreadable: number;
+  /** For people: the first of those, or why the look does not go on; "" when all is well. */
+  readonly note: string;
+}
+
+/** What the repository says whose work tree the directory is in. */
+export interface GitFacts {
+  /** Commit the base was taken from; "" when it was none. */
+  readonly baseCommit: string;
+  /** "" in a repository without a commit. */
+  readonly headCommit: string;
+  /** "" when HEAD is detached. */
+  readonly branch: string;
+  /** Whether HEAD is another commit than the base's. */
+  readonly headMoved: boolean;
+}
+
 /** An attached workspace: the actor that owns its directory. */
 export interface Workspace {
   readonly rowid: number;
@@ -118,6 +146,16 @@ export interface Workspace {
     path: string,
     options: { readonly authorise: (path: string) => void; readonly content: boolean; readonly signal?: AbortSignal },
   ): Promise<HeadRead>;
+  /**
+   * Compares the whole tracked tree with the disk, records what changed outside as one checkpoint, and gives the state then: everything that
+   * was on disk when this was called is recorded. Rejects with NOT_READY until the first import has ended, CANCELLED, WORKSPACE_MISSING_ROOT, BUSY.
+   */
+  sync(signal?: AbortSignal): Promise<State>;
+  importProgress(): ImportProgress;
+  /** How changes outside are noticed; undefined when nothing watches. */
+  watching(): WatchHealth | undefined;
+  /** Undefined when the directory is in no Git work tree. */
+  git(): Promise<GitFacts | undefined>;
   /** Syntax, protected names and walk only: the canonical path. */
   canonical(path: string): string;
   /** Saves committed but not yet on disk. */

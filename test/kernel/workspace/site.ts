@@ -37,7 +37,10 @@ export interface Site {
 export async function openSite(
   directory: string,
   options: { readonly failPoints?: FailPoints; readonly boot?: string; readonly store?: Store } & Partial<
-    Pick<OpenWorkspaceDeps, "fs" | "leases" | "durability" | "rootOptions" | "clock">
+    Pick<
+      OpenWorkspaceDeps,
+      "fs" | "leases" | "durability" | "rootOptions" | "clock" | "import" | "ignore" | "watcher" | "git" | "log"
+    >
   > = {},
 ): Promise<Site> {
   const data = join(directory, "data");
@@ -77,11 +80,15 @@ export async function openSite(
     clock: options.clock ?? systemClock,
     random: systemRandom,
     failPoints: options.failPoints ?? noFailPoints,
-    log: quiet,
+    log: options.log ?? quiet,
     boot: options.boot ?? "boot-1",
     ...(options.durability === undefined ? {} : { durability: options.durability }),
     ...(options.rootOptions === undefined ? {} : { rootOptions: options.rootOptions }),
     ...(options.fs === undefined ? {} : { fs: options.fs }),
+    ...(options.import === undefined ? {} : { import: options.import }),
+    ...(options.ignore === undefined ? {} : { ignore: options.ignore }),
+    ...(options.watcher === undefined ? {} : { watcher: options.watcher }),
+    ...(options.git === undefined ? {} : { git: options.git }),
     onRecovered: (what) => (recovered = what),
   });
   return {

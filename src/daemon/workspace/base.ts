@@ -1,0 +1,162 @@
+import { GinError, toGinError } from "../base/index.ts";
+import type { BaseCheckpoint, Content, PathChange, PathState, TreeNode } from "../store/index.ts";
+import { CommitBuilder, type Line, type PlanView } from "./commit-builder.ts";
+import { fileContent, linkContent, sameState } from "./content.ts";
+import type { WorkspaceDeps } from "./deps.ts";
+import { checkPath, isSensitive } from "./files/index.ts";
+import type { GitEntry, GitReader } from "./git/index.ts";
+import { Keeper } from "./keeper.ts";
+import { CAPTURE_BYTES } from "./limits.ts";
+import { Touched } from "./touched.ts";
+
+/** Entries of HEAD asked about at the same time. */
+const AT_ONCE = 256;
+
+/** The base of a workspace, ready to be recorded; its contents are in the store. */
+export interface Base {
+  readonly base: BaseCheckpoint;
+  readonly nodes: readonly TreeNode[];
+  readonly gitCommit: string;
+}
+
+/** HEAD as it was when the import began. */
+export interface HeadTree {
+  readonly commit: string;
+  readonly entries: readonly GitEntry[];
+}
+
+/**
+ * Makes what the workspace's base is, from what is recorded up to `until`: each path as it was first imported; in a Git work tree the files of
+ * HEAD, where one that was a clean checkout has its bytes on disk. Works from the store alone, so that a killed import makes the same one.
+ */
+export async function makeBase(deps: WorkspaceDeps, until: Line, head: HeadTree | undefined, check: () => void): Promise<Base> {
+  const { row, store, clock, random } = deps;
+  const view: PlanView = {
+    workspace: row.rowid,
+    epoch: row.epoch,
+    store,
+    clock,
+    random,
+    startTree: until.tree,
+    pending: new Map(),
+  };
+  const since = new Map(store.read.touchedOtherwise(row.rowid, until.generation).map((path) => [path, undefined]));
+  const imported = (path: string): PathState =>
+    since.has(path) ? store.read.firstImported(row.rowid, path) : store.trees.get(until.tree, path);
+  const git = deps.git;
+  const changes =
+    head === undefined || git === undefined
+      ? asImported(deps, until, [...since.keys()], imported)
+      : await asCommitted(deps, git, until, head, imported, check);
+  const build = new CommitBuilder(view, { generation: -1, head: "", tree: until.tree });
+  const made = await build.checkpoint({ principal: "", requestId: "", message: "", cause: "import" }, changes);
+  return {
+    base: { id: made.id, tree: made.tree, timeMs: made.timeMs },
+    nodes: build.nodes,
+    gitCommit: head?.commit ?? "",
+  };
+}
+
+/** What has to change in the tree to have every path as it was imported: what was made or changed since goes back. */
+function asImported(
+  deps: WorkspaceDeps,
+  until: Line,
+  paths: readonly string[],
+  imported: (path: string) => PathState,
+): PathChange[] {
+  const { trees } = deps.store;
+  const changes: PathChange[] = [];
+  const there = new Touched();
+  for (const path of paths) {
+    const before = trees.get(until.tree, path);
+    let after = imported(path);
+    // A file that became a directory (or the other way) while it was imported was seen both ways; the tree holds one.
+    if (after !== null && (there.overlaps([path]) || inTheWay(deps, until, path))) after = null;
+    if (after !== null) there.add([path]);
+    if (!sameState(before, after)) changes.push({ path, before, after });
+  }
+  return changes;
+}
+
+function inTheWay(deps: WorkspaceDeps, until: Line, path: string): boolean {
+  const { trees } = deps.store;
+  if (trees.list(until.tree, path) !== undefined) return true;
+  for (let cut = path.lastIndexOf("/"); cut > 0; cut = path.lastIndexOf("/", cut - 1))
+    if (trees.get(until.tree, path.slice(0, cut)) !== null) return true;
+  return false;
+}
+
+async function asCommitted(
+  deps: WorkspaceDeps,
+  git: GitReader,
+  until: Line,
+  head: HeadTree,
+  imported: (path: string) => PathState,
+  check: () => void,
+): Promise<PathChange[]> {
+  const { trees } = deps.store;
+  const keeper = new Keeper(deps.store);
+  const wanted = new Map<string, Content>();
+  const entries = head.entries.filter((entry) => canHold(deps, until, entry.path));
+  for (let at = 0; at < entries.length; at += AT_ONCE) {
+    check();
+    const some = entries.slice(at, at + AT_ONCE);
+    const contents = await Promise.all(some.map((entry) => contentOf(deps, git, entry, imported(entry.path), keeper)));
+    for (const [index, content] of contents.entries()) {
+      const entry = some[index];
+      if (entry !== undefined && content !== undefined) wanted.set(entry.path, content);
+    }
+    if (keeper.full) await keeper.send();
+  }
+  await keeper.settle();
+  const changes: PathChange[] = [];
+  for (const { path, content: before } of trees.walk(until.tree, ""))
+    if (!wanted.has(path)) changes.push({ path, before, after: null });
+  for (const [path, after] of wanted) {
+    const before = trees.get(until.tree, path);
+    if (!sameState(before, after)) changes.push({ path, before, after });
+  }
+  return changes;
+}
+
+/** Whether gin may hold a path of a commit: protected names are in no tree. What is recorded was asked before. */
+function canHold(deps: WorkspaceDeps, until: Line, path: string): boolean {
+  if (deps.store.trees.get(until.tree, path) !== null) return true;
+  try {
+    if (checkPath(path) !== path || isSensitive(path)) return false;
+    deps.root.locate(path, false);
+    return true;
+  } catch (thrown) {
+    const { reason } = toGinError(thrown, path);
+    return reason !== "PATH_SENSITIVE" && reason !== "PATH_INVALID";
+  }
+}
+
+/** What the base holds at a path of HEAD; undefined when its blob cannot be had, and then the base does not hold it. */
+async function contentOf(
+  deps: WorkspaceDeps,
+  git: GitReader,
+  entry: GitEntry,
+  seen: PathState,
+  keeper: Keeper,
+): Promise<Content | undefined> {
+  try {
+    const { kind } = entry;
+    const executable = kind === "file" && entry.executable;
+    if (seen !== null && seen.kind === kind) {
+      const bytes = deps.store.read.object(seen.sha256);
+      // Too large to be kept: the same size has to do.
+      const clean = bytes === undefined ? (await git.size(entry.blob)) === seen.size : await git.isClean(entry, bytes);
+      if (clean) return { ...seen, executable };
+    }
+    const blob = await git.blob(entry.blob);
+    const content = kind === "symlink" ? linkContent(blob) : fileContent(blob, executable);
+    if (blob.byteLength <= CAPTURE_BYTES) keeper.add(content.sha256, blob);
+    return content;
+  } catch (thrown) {
+    const error = toGinError(thrown);
+    if (!(thrown instanceof GinError) || error.reason === "CANCELLED" || error.reason === "STORE_CORRUPT") throw thrown;
+    deps.log.warn({ path: entry.path, reason: error.reason }, "a file of HEAD could not be read for the base");
+    return undefined;
+  }
+}

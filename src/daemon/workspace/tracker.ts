@@ -1,0 +1,231 @@
+import { GinError, toGinError } from "../base/index.ts";
+import type { Line } from "./commit-builder.ts";
+import type { WorkspaceDeps } from "./deps.ts";
+import { Look } from "./look.ts";
+import { StatCache } from "./stat-cache.ts";
+import type { Tally } from "./survey.ts";
+import type { Burst } from "./turns.ts";
+import type { GitFacts, ImportProgress, State } from "./types.ts";
+import { Wanted } from "./wanted.ts";
+import type { WatchHealth } from "./watch/index.ts";
+
+/** First wait after a look that failed, and the longest, in milliseconds. */
+const FIRST_WAIT_MS = 1_000;
+const LONGEST_WAIT_MS = 30_000;
+/** How old the rules from outside the root may be when the whole tree is looked at, in milliseconds. */
+const OUTER_RULES_MS = 60_000;
+
+/** What the tracker asks of the actor. */
+export interface TrackerHost {
+  /** The head in memory. */
+  line(): Line;
+  state(): State;
+  /** Takes a turn that records what a look found; gives the head then, and the paths that changed through gin meanwhile. */
+  record(burst: Burst): Promise<{ readonly line: Line; readonly again: readonly string[] }>;
+  /** Whether a path is committed and not on disk yet. */
+  waits(path: string): boolean;
+  /** Whether nothing is written any more. */
+  stopped(): boolean;
+}
+
+/** A caller of `sync`. */
+interface Waiter {
+  readonly resolve: (state: State) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/**
+ * Knows the whole tree: imports it once, looks at it again at each start and whenever somebody asks, and at single paths when the watcher hints at
+ * them. One look at a time; what is asked for meanwhile is the next one's. States: idle → looking → idle, or → waiting (a look failed: it is tried
+ * again with growing waits) → looking; → closed.
+ */
+export class Tracker {
+  readonly #deps: WorkspaceDeps;
+  readonly #host: TrackerHost;
+  readonly #cache: StatCache;
+  readonly #wanted = new Wanted();
+  readonly #end = new AbortController();
+  #imported: boolean;
+  #baseCommit: string;
+  #progress: Tally = { files: 0, bytes: 0, directoriesLeft: 0, unreadable: 0, note: "" };
+  #waiters: Waiter[] = [];
+  #running: Promise<void> | undefined;
+  #retry: (() => void) | undefined;
+  #wait = FIRST_WAIT_MS;
+  #problem = "";
+  #rulesMs = Number.NEGATIVE_INFINITY;
+
+  constructor(deps: WorkspaceDeps, host: TrackerHost) {
+    this.#deps = deps;
+    this.#host = host;
+    this.#cache = new StatCache(deps, deps.row.rowid);
+    this.#imported = deps.row.imported;
+    this.#baseCommit = deps.row.gitCommit;
+  }
+
+  /** Whether a path seen for the first time was made since the whole tree was looked at. */
+  get imported(): boolean {
+    return this.#imported;
+  }
+
+  /** Begins to import or to look again, and to listen to the watcher; does nothing where neither is asked for. */
+  start(): void {
+    if (this.#deps.import !== true) return;
+    this.#wanted.whole = true;
+    this.#running = this.#watch().finally(() => {
+      this.#running = undefined;
+      this.#run();
+    });
+  }
+
+  /** As Workspace.sync. */
+  sync(signal: AbortSignal | undefined): Promise<State> {
+    if (this.#end.signal.aborted) return Promise.reject(new GinError("BUSY", "the workspace is being closed"));
+    if (signal?.aborted === true) return Promise.reject(cancelled());
+    if (this.#deps.import === true && !this.#imported) return Promise.reject(this.notReady());
+    return new Promise((resolve, reject) => {
+      const waiter: Waiter = { resolve, reject };
+      signal?.addEventListener("abort", () => reject(cancelled()), { once: true });
+      this.#waiters.push(waiter);
+      this.#wanted.whole = true;
+      this.#retryNow();
+      this.#run();
+    });
+  }
+
+  /** What is answered instead of something that needs the whole tree. */
+  notReady(): GinError {
+    const { files, directoriesLeft } = this.progress();
+    return new GinError("NOT_READY", "the first look at the whole directory has not ended", undefined, {
+      retryAfterMs: 500,
+      facts: { state: "importing", files: String(files), directories_left: String(directoriesLeft) },
+    });
+  }
+
+  progress(): ImportProgress {
+    const { files, bytes, directoriesLeft, unreadable, note } = this.#progress;
+    return { done: this.#imported, files, bytes, directoriesLeft, unreadable, note: this.#problem || note };
+  }
+
+  watching(): WatchHealth | undefined {
+    return this.#deps.watcher?.health();
+  }
+
+  async git(): Promise<GitFacts | undefined> {
+    const head = await this.#deps.git?.headNow();
+    if (head === undefined) return undefined;
+    const headCommit = head.commit ?? "";
+    const baseCommit = this.#baseCommit;
+    return { baseCommit, headCommit, branch: head.branch ?? "", headMoved: this.#imported && headCommit !== baseCommit };
+  }
+
+  /** Ends a look under way at its next step; what it had found and not recorded is found again by the next start. */
+  async close(): Promise<void> {
+    this.#end.abort();
+    this.#retryNow();
+    await this.#deps.watcher?.close();
+    await this.#running;
+    for (const waiter of this.#waiters.splice(0)) waiter.reject(new GinError("BUSY", "the workspace is being closed"));
+    await this.#deps.git?.close();
+    if (!this.#host.stopped()) await this.#cache.flush().catch((thrown: unknown) => this.#cacheLost(thrown));
+  }
+
+  /** Watches before the first look, so that nothing falls between the two. */
+  async #watch(): Promise<void> {
+    const { watcher, ignore } = this.#deps;
+    await this.#readRules();
+    await watcher?.start({
+      hint: (paths) => {
+        for (const path of paths) this.#wanted.add(path, ignore?.changed(path));
+        this.#run();
+      },
+      overflow: () =>
+        new Promise((resolve) => {
+          this.#waiters.push({ resolve: () => resolve(), reject: () => resolve() });
+          this.#wanted.whole = true;
+          this.#retryNow();
+          this.#run();
+        }),
+      health: (now) => this.#deps.log.info({ workspace: this.#deps.row.id, ...now }, "watching"),
+    });
+  }
+
+  #run(): void {
+    if (this.#running !== undefined || this.#retry !== undefined || this.#end.signal.aborted || this.#wanted.empty) return;
+    this.#running = this.#look().finally(() => {
+      this.#running = undefined;
+      this.#run();
+    });
+  }
+
+  /** Never rejects. */
+  async #look(): Promise<void> {
+    // Whoever asks from now on asks for the next one.
+    const waiters = this.#waiters.splice(0);
+    const work = this.#wanted.take();
+    try {
+      if (work.whole) await this.#readRules();
+      for (const directory of work.below) await this.#deps.watcher?.refresh(directory);
+      const importing = this.#deps.import === true && !this.#imported;
+      const look = new Look(this.#deps, this.#host, this.#cache, this.#end.signal, importing);
+      if (work.whole) this.#progress = look.tally;
+      for (const path of await look.run(work)) this.#wanted.add(path, undefined);
+      if (importing) {
+        // From here on what is seen for the first time was made after the import.
+        this.#imported = true;
+        this.#baseCommit = await look.endImport().catch((thrown: unknown) => {
+          this.#imported = false;
+          throw thrown;
+        });
+      }
+      this.#wait = FIRST_WAIT_MS;
+      this.#problem = "";
+      for (const waiter of waiters) waiter.resolve(this.#host.state());
+      await this.#cache.flush().catch((thrown: unknown) => this.#cacheLost(thrown));
+    } catch (thrown) {
+      this.#failed(toGinError(thrown), waiters);
+    }
+  }
+
+  #failed(error: GinError, waiters: readonly Waiter[]): void {
+    for (const waiter of waiters) waiter.reject(error);
+    if (this.#end.signal.aborted || this.#host.stopped()) return;
+    this.#problem = error.message;
+    this.#deps.log.warn(
+      { workspace: this.#deps.row.id, reason: error.reason, err: error.cause },
+      "a look at the directory failed",
+    );
+    // What it was to look at is not known any more; the next one looks at everything.
+    this.#wanted.whole = true;
+    this.#retry = this.#deps.clock.after(this.#wait, () => {
+      this.#retry = undefined;
+      this.#run();
+    });
+    this.#wait = Math.min(this.#wait * 2, LONGEST_WAIT_MS);
+  }
+
+  #retryNow(): void {
+    this.#retry?.();
+    this.#retry = undefined;
+  }
+
+  /** The rules of the user and the repository; without them those in the tree still hold. */
+  async #readRules(): Promise<void> {
+    const { git, ignore, clock, log } = this.#deps;
+    if (git === undefined || ignore === undefined || clock.monotonicMs() - this.#rulesMs < OUTER_RULES_MS) return;
+    try {
+      ignore.setOuter(await git.outerRules());
+      this.#rulesMs = clock.monotonicMs();
+    } catch (thrown) {
+      log.warn({ reason: toGinError(thrown).reason }, "the repository's ignore rules could not be read");
+    }
+  }
+
+  #cacheLost(thrown: unknown): void {
+    this.#deps.log.warn({ reason: toGinError(thrown).reason }, "how files looked could not be kept: the next start reads more");
+  }
+}
+
+function cancelled(): GinError {
+  return new GinError("CANCELLED", "the caller gave up");
+}
