@@ -19,6 +19,7 @@ export const COMMANDS: { readonly [words: string]: Row } = {
   save: { summary: "save a file, or a whole Save from JSON", load: () => import("./commands/save.ts") },
   rm: { summary: "delete a file", load: () => import("./commands/rm.ts") },
   log: { summary: "checkpoints, newest first", load: () => import("./commands/log.ts") },
+  watch: { summary: "what happens, as it happens", load: () => import("./commands/watch.ts") },
   explain: { summary: "what an id, a request or a reason is", load: () => import("./commands/explain.ts") },
   details: { summary: "the long list another answer only counted", load: () => import("./commands/details.ts") },
   outcome: { summary: "what became of a request", load: () => import("./commands/outcome.ts") },
@@ -41,6 +42,7 @@ export const COMMANDS: { readonly [words: string]: Row } = {
   "config set": { summary: "change a setting of the host", load: () => import("./commands/config-set.ts") },
   demo: { summary: "watch two agents share a file, with real requests", load: () => import("./commands/demo.ts") },
   mcp: { summary: "speak MCP on standard input and output", load: () => import("./commands/mcp.ts") },
+  completion: { summary: "print a shell's completion script", load: () => import("./commands/completion.ts") },
   version: { summary: "print the version", load: () => import("./commands/version.ts") },
   help: { summary: "this, or help for one command", load: () => import("./commands/help.ts") },
 };

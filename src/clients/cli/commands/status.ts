@@ -1,3 +1,4 @@
+import type { JsonObject } from "../../sdk/index.ts";
 import type { Command } from "../command.ts";
 import { bytes, duration, list, text } from "../output.ts";
 import { WORKSPACE_HEAD, workspaceRow } from "../workspaces.ts";
@@ -29,8 +30,26 @@ export const command: Command = {
       ["requests", `${text(answer, "running_requests")} running, ${text(answer, "queued_saves")} saves queued`],
     ]);
     const rows = list(answer, "workspaces").map(workspaceRow);
-    if (rows.length === 0) return;
+    if (rows.length > 0) {
+      out.line();
+      out.table(WORKSPACE_HEAD, rows);
+    }
+    const clients = list(answer, "clients").map(clientRow);
+    if (clients.length === 0) return;
     out.line();
-    out.table(WORKSPACE_HEAD, rows);
+    out.table(["client", "principal", "over", "connected", "requests", "now"], clients);
   },
 };
+
+/** Somebody connected: what it says it is, and whether it has something running. */
+function clientRow(client: JsonObject): string[] {
+  const running = text(client, "running");
+  return [
+    text(client, "client"),
+    text(client, "principal"),
+    text(client, "transport"),
+    duration(text(client, "connected_ms")),
+    text(client, "requests"),
+    running === "0" ? `idle for ${duration(text(client, "idle_ms"))}` : `${running} running`,
+  ];
+}
