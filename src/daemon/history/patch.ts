@@ -60,8 +60,11 @@ const ESCAPES: { readonly [character: string]: string } = {
 
 const UNSAFE = /[\x00-\x1f\x7f"\\]/g;
 
-/** A name as git quotes it: as it is, or in C's way when a control character, a quote or a backslash is in it. UTF-8 stays. */
+/**
+ * A name as git quotes it: as it is, or in C's way when a control character, a quote or a backslash is in it; UTF-8 stays. A
+ * folder's name that ends in a blank is quoted too: `git apply` cannot find the end of the name in "diff --git" otherwise.
+ */
 export function quoted(name: string): string {
   const written = name.replace(UNSAFE, (found) => ESCAPES[found] ?? `\\${found.charCodeAt(0).toString(8).padStart(3, "0")}`);
-  return written === name ? name : `"${written}"`;
+  return written === name && !name.includes(" /") ? name : `"${written}"`;
 }

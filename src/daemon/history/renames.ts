@@ -74,7 +74,10 @@ class Pairing {
 
   async exact(): Promise<void> {
     const byContent = new Map<string, Side[]>();
+    const folders = foldersOf(this.#came.keys());
     for (const side of this.#gone.values()) {
+      // `git apply` forgets that a link goes away with its rename, and makes nothing in the folder that takes its place.
+      if (side.content.kind === "symlink" && folders.has(side.path)) continue;
       const key = `${side.content.kind} ${side.content.sha256}`;
       const group = byContent.get(key);
       if (group === undefined) byContent.set(key, [side]);
@@ -169,6 +172,19 @@ function choose(group: readonly Side[], path: string, said: string | undefined):
 /** Files worth comparing: nothing is like an empty one, and a link's target is one value. */
 function comparable(sides: ReadonlyMap<string, Side>): Side[] {
   return [...sides.values()].filter(({ content }) => content.kind === "file" && content.size > 0 && content.size <= MAX_BYTES);
+}
+
+/** Every folder above the paths. */
+function foldersOf(paths: Iterable<string>): Set<string> {
+  const folders = new Set<string>();
+  for (const path of paths) {
+    for (let at = path.lastIndexOf("/"); at > 0; at = path.lastIndexOf("/", at - 1)) {
+      const folder = path.slice(0, at);
+      if (folders.has(folder)) break;
+      folders.add(folder);
+    }
+  }
+  return folders;
 }
 
 function baseName(path: string): string {

@@ -2,7 +2,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { systemClock } from "../../../src/daemon/base/index.ts";
-import { diffTrees } from "../../../src/daemon/history/index.ts";
+import { diffTrees } from "../../../src/daemon/history/tree-diff.ts";
 import { createTrees } from "../../../src/daemon/store/trees/index.ts";
 import { runCommand } from "../../helpers/process.ts";
 import { chance } from "../../helpers/random.ts";

@@ -1,10 +1,10 @@
-import { mkdtempSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { type Chance, chance } from "../../helpers/random.ts";
 import { scaled } from "../../helpers/scale.ts";
 import { atTeardown } from "../../helpers/teardown.ts";
-import { fastTemp } from "../../kernel/workspace/site.ts";
 import { diffModels, file, gitApply, type Held, link, type Model, readModel, shown } from "./patch-trees.ts";
 import { randomEdit, randomText } from "./texts.ts";
 
@@ -13,6 +13,7 @@ const NAMES = [
   "plain.txt",
   "with blank.txt",
   "ends in a blank ",
+  "folder ends in one /f",
   " starts with one",
   'quote".txt',
   "back\\slash",
@@ -84,7 +85,8 @@ function randomPair(random: Chance): { a: Model; b: Model } {
 }
 
 function scratch(): string {
-  const directory = mkdtempSync(join(fastTemp, "gin-patch-"));
+  // In memory where there is such a place: thousands of small trees are written and read.
+  const directory = mkdtempSync(join(existsSync("/dev/shm") ? "/dev/shm" : tmpdir(), "gin-patch-"));
   atTeardown(() => rmSync(directory, { recursive: true, force: true }));
   return directory;
 }
