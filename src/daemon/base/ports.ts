@@ -26,7 +26,7 @@ export interface FailPoints {
   hit(point: FailPoint): void;
 }
 
-/** Every fail point, in the order a save passes them; `recover.*` are those of recovery, `import.*` of the first look at the whole tree. */
+/** Every fail point, in the order a save passes them; `recover.*` are those of recovery, `gc.*` those of gc, `import.*` of the first look at the whole tree. */
 export const FAIL_POINTS = [
   "save.admitted",
   "save.judged",

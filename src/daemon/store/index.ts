@@ -1,5 +1,7 @@
 // The door of store: everything durable, as values.
 export type * from "./annotation-types.ts";
+export { type Collector, type CollectorDeps, createCollector } from "./gc/collector.ts";
+export type * from "./gc/types.ts";
 export { checkIntegrity } from "./integrity.ts";
 export { readLockNote, takeLock } from "./lock.ts";
 export { openStore } from "./open.ts";

@@ -12,6 +12,13 @@ export interface Meta {
   readonly hostIdentity: string;
   /** `object.seq` up to which upkeep has tried to compress. */
   readonly compressedSeq: number;
+  /** What heads, bases and open saves needed at the end of gc's last run, and when that was, wall ms. */
+  readonly neededBytes: number;
+  readonly collectedMs: number;
+  /** Newest `object.seq` at some time, wall ms, and at the time before it: gc's grace is counted by them. */
+  readonly graceSeq: number;
+  readonly graceMs: number;
+  readonly graceOldSeq: number;
 }
 
 /** undefined for a key that was never set. */

@@ -1,6 +1,7 @@
 import { GinError, nodeFs, systemClock, systemRandom } from "../base/index.ts";
 import { storeError } from "./errors.ts";
 import { ensureDirectory } from "./files.ts";
+import type { GarbageStep } from "./gc/types.ts";
 import { openReader } from "./reader.ts";
 import { loadSqlite } from "./sqlite.ts";
 import { openWriter } from "./thread.ts";
@@ -35,7 +36,13 @@ export async function openStore(options: StoreOptions): Promise<Store> {
     trees: createTrees((hash) => read.treeNode(hash)),
     write(command, value) {
       if (closing !== undefined) return Promise.reject(new GinError("BUSY", "the store is closing"));
-      return writer.write(command, value);
+      const result = writer.write(command, value);
+      if (command !== "gc.step") return result;
+      return result.then((step) => {
+        // Segments are unlinked by then; a file that is held open would keep its place on the disk.
+        if ((step as GarbageStep).phase === "done") read.letGo();
+        return step;
+      });
     },
     close() {
       closing ??= (async () => {

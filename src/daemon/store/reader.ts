@@ -20,6 +20,8 @@ export interface Reading {
 
 /** The reads of the contract, and how to let go of their connection. */
 export interface ClosableReader extends StoreReader {
+  /** Lets go of side segments that may have been unlinked. */
+  letGo(): void;
   close(): void;
 }
 
@@ -48,8 +50,17 @@ export function openReader(fs: Fs, directory: string): ClosableReader {
     },
     hasObject: (sha256) => one("SELECT 1 FROM object WHERE sha256 = ?", rows.blob(sha256)) !== undefined,
     object(sha256) {
-      const row = one<ObjectColumns>("SELECT codec, size, segment, offset, body FROM object WHERE sha256 = ?", rows.blob(sha256));
-      return row && objectBytes(sha256, row, side);
+      const find = () =>
+        one<ObjectColumns>("SELECT codec, size, segment, offset, body FROM object WHERE sha256 = ?", rows.blob(sha256));
+      const row = find();
+      try {
+        return row && objectBytes(sha256, row, side);
+      } catch (thrown) {
+        // gc may have moved it, and unlinked where it was, between the look at its row and the look at its bytes.
+        const now = find();
+        if (now?.segment === row?.segment && now?.offset === row?.offset) throw thrown;
+        return now && objectBytes(sha256, now, side);
+      }
     },
     treeNode: (hash) => one<{ data: Uint8Array }>("SELECT data FROM node WHERE hash = ?", rows.blob(hash))?.data,
     checkpoint: (id) => checkpointWhere(`id = ? AND ${LIVE}`, id),
@@ -86,6 +97,15 @@ export function openReader(fs: Fs, directory: string): ClosableReader {
         generation,
         path,
       )?.path,
+    pathsTouched: (workspace, after, until, afterPath, limit) =>
+      all<{ path: string }>(
+        "SELECT DISTINCT path FROM touched WHERE workspace = ? AND path > ? AND generation > ? AND generation <= ? ORDER BY path LIMIT ?",
+        workspace,
+        afterPath,
+        after,
+        until,
+        limit,
+      ).map((row) => row.path),
     lastTouch: (workspace, path) =>
       checkpointWhere(
         "workspace = ? AND generation = (SELECT max(generation) FROM touched WHERE workspace = ? AND path = ?)",
@@ -159,6 +179,7 @@ export function openReader(fs: Fs, directory: string): ClosableReader {
     ...originReads({ one, all }),
     ...annotationReads({ one, all }),
     facts: () => ask(() => factsOf(db, reading)),
+    letGo: () => side.close(),
     close() {
       side.close();
       db.close();

@@ -101,10 +101,11 @@ export function changeOf(row: TouchedColumns): PathChange {
 
 /** Columns of `workspace` joined with its repository. */
 export interface WorkspaceColumns
-  extends Omit<WorkspaceRow, "tree" | "status" | "leaseEpoch" | "repositoryName" | "imported" | "gitCommit"> {
+  extends Omit<WorkspaceRow, "tree" | "status" | "leaseEpoch" | "keptFrom" | "repositoryName" | "imported" | "gitCommit"> {
   readonly tree: Uint8Array;
   readonly status: string;
   readonly lease_epoch: number;
+  readonly kept_from: number;
   readonly repository_name: string;
   readonly imported: number;
   readonly git_commit: string;
@@ -116,13 +117,14 @@ export function workspaceOf(row: WorkspaceColumns): WorkspaceRow {
     tree,
     status,
     lease_epoch: leaseEpoch,
+    kept_from: keptFrom,
     repository_name: repositoryName,
     imported,
     git_commit: gitCommit,
     ...same
   } = row;
   const open = status === "closed" ? "closed" : "active";
-  return { ...same, repositoryName, tree: hex(tree), status: open, leaseEpoch, imported: imported === 1, gitCommit };
+  return { ...same, repositoryName, tree: hex(tree), status: open, leaseEpoch, keptFrom, imported: imported === 1, gitCommit };
 }
 
 /** Columns of `looked`. */

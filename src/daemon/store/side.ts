@@ -1,5 +1,15 @@
 import type { FailPoint, Fs } from "../base/index.ts";
-import { ensureDirectory, exists, OPEN_NEW, OPEN_READ, OPEN_WRITE, readUpTo, syncDirectory, writeAll } from "./files.ts";
+import {
+  ensureDirectory,
+  exists,
+  OPEN_NEW,
+  OPEN_READ,
+  OPEN_WRITE,
+  readUpTo,
+  removeFile,
+  syncDirectory,
+  writeAll,
+} from "./files.ts";
 import type { Database } from "./sqlite.ts";
 import type { Hash } from "./types.ts";
 
@@ -44,6 +54,10 @@ export class SideWriter {
   private fd: number | undefined;
   /** Number of the newest segment that is made and whose name is durable. */
   private made = 0;
+  /** Segments that no row will name once the running command's transaction is on disk. */
+  private readonly emptied: number[] = [];
+  /** True while a backup copies segments: none may go. */
+  copying = false;
 
   /** `delay` is called at each sync (slowSyncMs). The schema must be there. */
   constructor(fs: Fs, directory: string, db: Database, hit: (point: FailPoint) => void, delay: () => void) {
@@ -104,7 +118,48 @@ export class SideWriter {
   /** The running command's transaction is over: what it appended counts, or is written over by the next one. */
   settle(committed: boolean): void {
     if (committed && this.placed.size > 0) this.end = this.reach;
+    if (!committed) this.emptied.length = 0;
     this.placed.clear();
+  }
+
+  /** Number of the segment that is appended to: those before it never grow again. */
+  get current(): number {
+    return this.segment;
+  }
+
+  /** Leaves the current segment for the next one. Between two appends only. */
+  roll(): void {
+    this.next();
+  }
+
+  /** The bytes; fewer than `length` when the segment was cut. */
+  read(segment: number, offset: number, length: number): Uint8Array {
+    const fd = this.fs.openSync(segmentFile(this.directory, segment), OPEN_READ);
+    try {
+      return readUpTo(this.fs, fd, length, offset);
+    } finally {
+      this.fs.closeSync(fd);
+    }
+  }
+
+  /** Numbers of the segments that have a file. */
+  files(): number[] {
+    if (!exists(this.fs, sideDirectory(this.directory))) return [];
+    const names = this.fs.readdirSync(sideDirectory(this.directory)).map((name) => name.toString());
+    return names.filter((name) => /^\d{6,}\.seg$/.test(name)).map((name) => Number.parseInt(name, 10));
+  }
+
+  /** Has a segment unlinked after the running command's transaction; that one must be durable if it is what frees it. */
+  unlinkLater(segment: number): void {
+    this.emptied.push(segment);
+  }
+
+  /** Unlinks what was asked for, the transaction being on disk. Not synced: a file that comes back is found again. */
+  unlinkNow(): void {
+    for (const segment of this.emptied.splice(0)) {
+      this.hit("gc.unlinked");
+      removeFile(this.fs, segmentFile(this.directory, segment));
+    }
   }
 
   close(): void {
@@ -140,6 +195,7 @@ export class SideReader {
     return readUpTo(this.fs, fd, length, offset);
   }
 
+  /** Lets go of every file: one that was unlinked takes its place on the disk until then. Reading goes on. */
   close(): void {
     for (const fd of this.open.values()) this.fs.closeSync(fd);
     this.open.clear();

@@ -381,6 +381,8 @@ export interface StoreReader extends OriginReads, AnnotationReads {
   undoneBy(checkpoint: string): Checkpoint[];
   /** Where a generation renamed this path to; undefined when it did not. */
   renamedTo(workspace: number, path: string, generation: number): string | undefined;
+  /** Paths behind `afterPath` that generations (after, until] touched, in byte order. */
+  pathsTouched(workspace: number, after: number, until: number, afterPath: string, limit: number): string[];
   /** The newest checkpoint of the workspace that touched exactly this path. */
   lastTouch(workspace: number, path: string): Checkpoint | undefined;
   /** How a path looked when it was last read; undefined when that is not known. */

@@ -1,4 +1,5 @@
 import type { FailPoint } from "../base/index.ts";
+import type { Garbage } from "./gc/garbage.ts";
 import type { SideWriter } from "./side.ts";
 import type { Database, Statement } from "./sqlite.ts";
 import type { Commands, NewObject } from "./types.ts";
@@ -10,6 +11,8 @@ export interface Work {
   /** A prepared statement, made once for each text. */
   statement(sql: string): Statement;
   readonly side: SideWriter;
+  /** gc's run. Whoever writes a content or a node, or comes to need one again, tells it. */
+  readonly garbage: Garbage;
   hit(point: FailPoint): void;
 }
 

@@ -1,14 +1,15 @@
 import { type FailPoint, type Fs, GinError, nodeFs } from "../base/index.ts";
 import { backup, STORE_FILE } from "./commands/backup.ts";
 import { HANDLERS, type Transaction } from "./commands/index.ts";
-import { checkpointWal } from "./commands/upkeep.ts";
 import { storeError } from "./errors.ts";
 import { ensureDirectory, exists } from "./files.ts";
+import { Garbage } from "./gc/garbage.ts";
 import { setMeta } from "./meta.ts";
 import { checkVersion, configureFile, configureWriter, migrate } from "./schema.ts";
 import { SIDE_ABOVE_BYTES, SideWriter } from "./side.ts";
 import { type Database, loadSqlite, type Statement } from "./sqlite.ts";
 import type { Commands, NewObject, StoreOptions } from "./types.ts";
+import { checkpointWal } from "./wal.ts";
 import type { Handler, Work } from "./work.ts";
 
 /** What the store thread is started with: plain values only. */
@@ -56,7 +57,8 @@ export class Writer {
       throw storeError(thrown);
     }
     const { db, side } = this;
-    this.work = { db, side, directory: options.directory, hit, statement: (sql) => this.statement(sql) };
+    const garbage = new Garbage();
+    this.work = { db, side, garbage, directory: options.directory, hit, statement: (sql) => this.statement(sql) };
     this.begin = this.statement("BEGIN IMMEDIATE");
     this.end = this.statement("COMMIT");
   }
@@ -85,10 +87,13 @@ export class Writer {
 
   /** Copies the store; other commands run between its steps. */
   async backup(value: Commands["backup"]["in"]): Promise<Commands["backup"]["out"]> {
+    this.side.copying = true;
     try {
       return await backup(this.work, value);
     } catch (thrown) {
       throw storeError(thrown);
+    } finally {
+      this.side.copying = false;
     }
   }
 
@@ -164,6 +169,8 @@ export class Writer {
       // SQLite has already ended it after some errors.
       if (this.db.inTransaction) this.db.exec("ROLLBACK");
       this.side.settle(false);
+      // Its slice may be undone, or its needs may lack what this transaction was to say.
+      this.work.garbage.giveUp();
     } catch (again) {
       this.broken = storeError(again);
     }

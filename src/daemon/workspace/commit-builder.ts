@@ -41,6 +41,7 @@ export class CommitBuilder {
   readonly nodes: TreeNode[] = [];
   readonly fresh: Hash[] = [];
   readonly objects = new Map<Hash, NewObject>();
+  readonly #counts = new Set<Hash>();
   readonly #view: PlanView;
   line: Line;
 
@@ -88,8 +89,24 @@ export class CommitBuilder {
   }
 
   keep(sha256: Hash, bytes: Uint8Array): void {
-    if (this.objects.has(sha256) || this.#view.store.read.hasObject(sha256)) return;
+    if (this.objects.has(sha256) || this.#counts.has(sha256)) return;
+    if (this.#view.store.read.hasObject(sha256)) this.#counts.add(sha256);
+    else this.bring(sha256, bytes);
+  }
+
+  /** Keeps a content whether the store has it or not: for a commit that cannot be planned anew. */
+  bring(sha256: Hash, bytes: Uint8Array): void {
     this.objects.set(sha256, { sha256, bytes });
+  }
+
+  /** Relies on contents that the store has: the commit asks once more, for gc may take them before. */
+  countOn(contents: Iterable<Hash>): void {
+    for (const sha256 of contents) this.#counts.add(sha256);
+  }
+
+  /** Contents relied on, as a commit carries them. */
+  counts(): { readonly counts?: readonly Hash[] } {
+    return this.#counts.size === 0 ? {} : { counts: [...this.#counts] };
   }
 }
 

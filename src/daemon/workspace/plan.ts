@@ -56,8 +56,10 @@ export async function planCommit(
   const { clock } = view;
   const outside = await outsideChanges(view, seen, decided ?? []);
   const changed = (decided ?? []).filter((one) => !sameState(one.after, one.seen.content));
-  await paced(clock, changed, (one) => checkKept(view.store, one.seen));
+  const counts = new Set<Hash>();
+  await paced(clock, changed, (one) => checkKept(view.store, one.seen, counts));
   const build = new CommitBuilder(view, line);
+  build.countOn(counts);
   try {
     return await fill(view, build, line, outside, changed, author, fence);
   } catch (thrown) {
@@ -108,6 +110,7 @@ async function fill(
     ...(fence === undefined ? {} : { fence }),
     checkpoints: build.checkpoints,
     objects: [...build.objects.values()],
+    ...build.counts(),
     nodes: build.nodes,
     journal: own === undefined ? [] : changed.map(toStep),
   };
@@ -133,7 +136,7 @@ export async function planRescue(
     { principal: "", requestId: "", message: "an edit outside gin that a save replaced at the same moment", cause: "external" },
     rescued.map((one) => ({ path: one.path, before: one.ours, after: one.content })),
   );
-  for (const one of rescued) build.keep(one.content.sha256, one.bytes);
+  for (const one of rescued) build.bring(one.content.sha256, one.bytes);
   await build.checkpoint(
     author,
     rescued.map((one) => ({ path: one.path, before: one.content, after: one.ours })),
@@ -157,8 +160,12 @@ function toChange(one: Decided): PathChange {
 }
 
 /** Bytes a save replaces or removes are kept with it, or they could not be given back. */
-function checkKept(store: Store, seen: Observed): void {
-  if (seen.content === null || seen.bytes !== undefined || store.read.hasObject(seen.content.sha256)) return;
+function checkKept(store: Store, seen: Observed, counts: Set<Hash>): void {
+  if (seen.content === null || seen.bytes !== undefined) return;
+  if (store.read.hasObject(seen.content.sha256)) {
+    counts.add(seen.content.sha256);
+    return;
+  }
   throw new GinError("TOO_LARGE", `${seen.path} is too large to be changed through gin`, undefined, {
     facts: { path: seen.path },
   });

@@ -38,11 +38,22 @@ function single(work: Work, save: SaveCommit, boot: string): CommitResult {
   if (result !== "committed") return result;
   putObjects(work, save.objects);
   putNodes(work, save.nodes);
+  if (work.garbage.running) work.garbage.keep(named(save));
   work.hit("commit.objects");
   for (const checkpoint of save.checkpoints) putCheckpoint(work, checkpoint);
   putJournal(work, save, boot);
   work.hit("commit.rows");
   return result;
+}
+
+/** Everything a save needs from now on. Nodes it leaves as they are belong to the head it was planned on. */
+function named({ objects, counts, nodes, checkpoints }: SaveCommit): { objects: string[]; nodes: string[] } {
+  const states = checkpoints.flatMap(({ paths }) => paths.flatMap(({ before, after }) => [before, after]));
+  const contents = states.filter((state) => state !== null).map(({ sha256 }) => sha256);
+  return {
+    objects: [...objects.map(({ sha256 }) => sha256), ...(counts ?? []), ...contents],
+    nodes: [...nodes.map(({ hash }) => hash), ...checkpoints.map(({ tree }) => tree)],
+  };
 }
 
 /** Moves the head, and says why it may not be moved. Writes the request's outcome. */
@@ -55,6 +66,8 @@ function judge(work: Work, save: SaveCommit): CommitResult {
       .get(save.fence.leaseId, save.workspace, save.fence.leaseEpoch);
     if (held === undefined) return "fence";
   }
+  const known = work.statement("SELECT 1 FROM object WHERE sha256 = ?");
+  for (const sha256 of save.counts ?? []) if (known.get(blob(sha256)) === undefined) return "missing";
   if (save.request !== undefined && !putRequest(work, save.request)) return "request_exists";
   return "committed";
 }

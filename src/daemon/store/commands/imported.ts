@@ -16,6 +16,8 @@ export const imported: Handler<"workspace.imported"> = {
       .run(base.id, gitCommit, workspace, epoch);
     if (changes === 0) return false;
     putNodes(work, nodes);
+    // A root more than gc's run knows of.
+    work.garbage.giveUp();
     work
       .statement(
         "INSERT INTO checkpoint(workspace, generation, id, parents, cause, principal, request_id, message, time_ms, tree, touched) VALUES (?, 0, ?, '[]', 'import', '', '', '', ?, ?, 0)",

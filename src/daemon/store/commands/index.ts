@@ -1,3 +1,4 @@
+import { begin, step } from "../gc/garbage.ts";
 import type { Commands } from "../types.ts";
 import type { Handler } from "../work.ts";
 import { write as writeAnnotation } from "./annotations.ts";
@@ -40,5 +41,7 @@ export const HANDLERS: { readonly [K in Transaction]: Handler<K> } = {
   spans,
   detail,
   request,
+  "gc.begin": begin,
+  "gc.step": step,
   upkeep,
 };

@@ -7,6 +7,7 @@ export const objects: Handler<"objects"> = {
   objects: (value) => value.objects,
   run(work, value) {
     putObjects(work, value.objects);
+    work.garbage.keep({ objects: value.objects.map(({ sha256 }) => sha256), nodes: [] });
     return null;
   },
 };

@@ -1,6 +1,7 @@
 import { getMeta, setMeta } from "../meta.ts";
 import { CODEC, COMPRESS_FROM_BYTES, compressed, restores } from "../objects.ts";
 import { hex } from "../rows.ts";
+import { checkpointWal } from "../wal.ts";
 import type { Handler, Work } from "../work.ts";
 
 const DAY_MS = 24 * 3600 * 1000;
@@ -9,10 +10,10 @@ const REQUESTS_MS = 7 * DAY_MS;
 const DETAILS_MS = DAY_MS;
 /** Ended leases of a workspace that are kept for Explain. */
 const ENDED_LEASES = 1000;
-/** One slice: a save that comes meanwhile waits for it. */
+/** One slice, some 10 ms: a save that comes meanwhile waits for it. */
 const SLICE_ROWS = 1000;
-const SLICE_OBJECTS = 256;
-const SLICE_BYTES = 2 * 1024 * 1024;
+const SLICE_OBJECTS = 64;
+const SLICE_BYTES = 512 * 1024;
 const SLICE_PAGES = 256;
 
 /** One slice of everything that can wait. Called again and again, it gets to the end. */
@@ -20,18 +21,13 @@ export const upkeep: Handler<"upkeep"> = {
   durable: false,
   run(work, { nowMs }) {
     forgetOld(work, nowMs);
-    deleteRemoved(work);
-    compressSlice(work);
+    const removing = deleteRemoved(work);
+    const more = compressSlice(work) || removing;
     work.db.pragma(`incremental_vacuum(${SLICE_PAGES})`);
-    return null;
+    return { more };
   },
   after: (work) => checkpointWal(work),
 };
-
-/** Moves what is in the WAL into the file as far as no reader is in the way. */
-export function checkpointWal(work: Pick<Work, "db">): void {
-  work.db.pragma("wal_checkpoint(PASSIVE)");
-}
 
 function forgetOld(work: Work, nowMs: number): void {
   const front = "(SELECT seq FROM request ORDER BY seq LIMIT ?)";
@@ -51,9 +47,10 @@ function forgetOld(work: Work, nowMs: number): void {
   }
 }
 
-function deleteRemoved(work: Work): void {
+/** One slice; true while there is more. */
+function deleteRemoved(work: Work): boolean {
   const gone = work.statement("SELECT workspace FROM removed LIMIT 1").get() as { workspace: number } | undefined;
-  if (gone === undefined) return;
+  if (gone === undefined) return false;
   const slices = [
     "DELETE FROM touched WHERE (workspace, generation, path) IN (SELECT workspace, generation, path FROM touched WHERE workspace = ? LIMIT ?)",
     "DELETE FROM checkpoint WHERE (workspace, generation) IN (SELECT workspace, generation FROM checkpoint WHERE workspace = ? LIMIT ?)",
@@ -67,13 +64,14 @@ function deleteRemoved(work: Work): void {
     "DELETE FROM looked WHERE (workspace, path) IN (SELECT workspace, path FROM looked WHERE workspace = ? LIMIT ?)",
   ];
   for (const sql of slices) {
-    if (work.statement(sql).run(gone.workspace, SLICE_ROWS).changes > 0) return;
+    if (work.statement(sql).run(gone.workspace, SLICE_ROWS).changes > 0) return true;
   }
   work.statement("DELETE FROM removed WHERE workspace = ?").run(gone.workspace);
+  return true;
 }
 
-/** Contents come in raw, so that a save is quick; here the next ones are compressed where that pays. */
-function compressSlice(work: Work): void {
+/** Contents come in raw, so that a save is quick; here the next ones are compressed where that pays. True while there is more. */
+function compressSlice(work: Work): boolean {
   const from = getMeta(work.db, "compressedSeq") ?? 0;
   const rows = work
     .statement("SELECT seq, codec, size FROM object WHERE seq > ? ORDER BY seq LIMIT ?")
@@ -92,6 +90,7 @@ function compressSlice(work: Work): void {
     compressOne(work, seq);
   }
   if (done !== from) setMeta(work.db, "compressedSeq", done);
+  return rows.length === SLICE_OBJECTS || done !== (rows.at(-1)?.seq ?? done);
 }
 
 /** The only bytes of a content are replaced, so it is proved first that they come back. */

@@ -1,0 +1,95 @@
+import { CODEC } from "../objects.ts";
+import type { Work } from "../work.ts";
+import { LIVE, type Needs } from "./needs.ts";
+import type { Pace } from "./pace.ts";
+
+/** Bytes of a row's keys and cells, both indexes included. */
+const OBJECT_BYTES = 110;
+const NODE_BYTES = 90;
+/** Pages are filled to some four fifths. */
+const PAGE_SHARE = 1.25;
+/** A row that says how a file looked: as long as the file is there, it is needed. */
+const LOOKED_BYTES = 250;
+/** Pages of a store with nothing in it. */
+const EMPTY_BYTES = 384 * 1024;
+const PAGE = 500;
+
+/** What is there, by how long it is needed. */
+export interface Measured {
+  /** Bytes of the store that are needed now. */
+  readonly needed: number;
+  /** Bytes, and contents, by place: [0] nothing needs, [n] none newer than the n-th checkpoint, the last one is young and unnamed. */
+  readonly bytes: Float64Array;
+  readonly contents: Float64Array;
+  /** Rows of contents in each side segment. */
+  readonly side: ReadonlyMap<number, number[]>;
+}
+
+/** Adds up every row. `youngFrom`: contents from this row on that nothing names are in their grace. */
+export function* measure(
+  work: Work,
+  pace: Pace,
+  needs: Needs,
+  places: number,
+  youngFrom: number,
+): Generator<undefined, Measured> {
+  const bytes = new Float64Array(places + 2);
+  const contents = new Float64Array(places + 2);
+  const side = new Map<number, number[]>();
+  const { looked } = work.statement("SELECT count(*) AS looked FROM looked").get() as { looked: number };
+  let needed = EMPTY_BYTES + looked * LOOKED_BYTES;
+  const add = (until: number, size: number, one: number): void => {
+    if (until === LIVE) needed += size;
+    else {
+      bytes[until] = (bytes[until] ?? 0) + size;
+      contents[until] = (contents[until] ?? 0) + one;
+    }
+  };
+  const objects =
+    "SELECT seq, codec, size, length(body) AS body, segment FROM object WHERE seq > ? AND seq <= ? ORDER BY seq LIMIT ?";
+  for (let from = 0; ; ) {
+    const rows = work.statement(objects).all(from, needs.topObject, PAGE) as ObjectRow[];
+    for (const { seq, codec, size, body, segment } of rows) {
+      if (codec === CODEC.side && segment !== null) (side.get(segment) ?? listIn(side, segment)).push(seq);
+      const until = needs.ofObject(seq);
+      const takes = codec === CODEC.side ? size : ((body ?? 0) + OBJECT_BYTES) * PAGE_SHARE;
+      add(until === 0 && seq >= youngFrom ? places + 1 : until, takes, 1);
+    }
+    from = rows.at(-1)?.seq ?? from;
+    if (rows.length < PAGE) break;
+    if (pace.spend(rows.length)) yield;
+  }
+  const nodes = "SELECT seq, length(data) AS data FROM node WHERE seq > ? AND seq <= ? ORDER BY seq LIMIT ?";
+  for (let from = 0; ; ) {
+    const rows = work.statement(nodes).all(from, needs.topNode, PAGE) as { seq: number; data: number }[];
+    for (const { seq, data } of rows) add(needs.ofNode(seq), (data + NODE_BYTES) * PAGE_SHARE, 0);
+    from = rows.at(-1)?.seq ?? from;
+    if (rows.length < PAGE) break;
+    if (pace.spend(rows.length)) yield;
+  }
+  return { needed, bytes, contents, side };
+}
+
+interface ObjectRow {
+  readonly seq: number;
+  readonly codec: number;
+  readonly size: number;
+  readonly body: number | null;
+  readonly segment: number | null;
+}
+
+function listIn(side: Map<number, number[]>, segment: number): number[] {
+  const list: number[] = [];
+  side.set(segment, list);
+  return list;
+}
+
+/** Bytes of the store: live pages plus side store. */
+export function usedBytes(work: Work): number {
+  const { used } = work
+    .statement(
+      "SELECT (page_count - freelist_count) * page_size + (SELECT coalesce(sum(bytes), 0) FROM segment) AS used FROM pragma_page_count, pragma_freelist_count, pragma_page_size",
+    )
+    .get() as { used: number };
+  return used;
+}
