@@ -21,6 +21,7 @@ export interface LineFollower {
       readonly workspace: number;
       readonly path: string;
       readonly generation: number;
+      readonly sha256: Hash;
       readonly startLine: number;
       readonly endLine: number;
     },

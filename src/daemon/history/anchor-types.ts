@@ -1,3 +1,5 @@
+import type { Hash } from "../store/index.ts";
+
 /** Where anchored lines stand: all in place, all elsewhere, some there, none there, or history does not say. */
 export type AnchorStanding = "same" | "moved" | "changed" | "gone" | "unknown";
 
@@ -6,6 +8,8 @@ export interface AnchoredLines {
   readonly workspace: number;
   readonly path: string;
   readonly generation: number;
+  /** Of the content they were in. */
+  readonly sha256: Hash;
   /** From 1, both inclusive; both 0 is the whole file. */
   readonly startLine: number;
   readonly endLine: number;

@@ -1,5 +1,6 @@
 // The door of history: the diff core, the line map, three-way merge.
 
+export { type AnchorsParts, createAnchors } from "./anchor.ts";
 export type * from "./anchor-types.ts";
 export { diffLines, type Edit } from "./diff.ts";
 export { createDiffer, type DifferOptions } from "./differ.ts";
@@ -20,6 +21,7 @@ export {
   planUndo,
   type RestorePlan,
   type Selected,
+  TakenBack,
   type UndoConflictHunk,
   type UndoConflictKind,
   type UndoEdit,

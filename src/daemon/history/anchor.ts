@@ -1,0 +1,80 @@
+import type { Clock } from "../base/index.ts";
+import type { Store } from "../store/index.ts";
+import type { AnchoredLines, AnchorPlace, Anchors } from "./anchor-types.ts";
+import { AnchorWalk, type Walked } from "./anchor-walk.ts";
+import { NONE } from "./spans.ts";
+import { Pace } from "./spans-pace.ts";
+import { Texts } from "./spans-texts.ts";
+import type { Differ } from "./types.ts";
+
+/** What following lines stands on. */
+export interface AnchorsParts {
+  readonly store: Pick<Store, "read">;
+  readonly differ: Pick<Differ, "edits">;
+  readonly clock: Clock;
+}
+
+/** Anchors whose way so far is held in memory, so that only new checkpoints are gone through. */
+const WALKS = 2_000;
+
+/** Makes what follows anchored lines. */
+export function createAnchors({ store, differ, clock }: AnchorsParts): Anchors {
+  const texts = new Texts(store.read, differ);
+  const walks = new Map<string, Walked>();
+  return {
+    async follow(lines, generation, signal) {
+      const key = JSON.stringify([lines.workspace, lines.path, lines.generation, lines.startLine, lines.endLine]);
+      const before = walks.get(key);
+      const pace = new Pace(clock, signal);
+      pace.check();
+      const start = before !== undefined && before.generation <= generation ? before : undefined;
+      const walked = await new AnchorWalk(store.read, texts, lines, pace).to(generation, start);
+      if (start === before) {
+        walks.delete(key);
+        walks.set(key, walked);
+        for (const old of walks.keys()) {
+          if (walks.size <= WALKS) break;
+          walks.delete(old);
+        }
+      }
+      return placeOf(lines, walked);
+    },
+  };
+}
+
+function placeOf(lines: AnchoredLines, walked: Walked): AnchorPlace {
+  const { path } = walked;
+  if (walked.unknown) return { standing: "unknown", path: "", startLine: 0, endLine: 0 };
+  if (lines.startLine === 0) {
+    if (!walked.present) return gone();
+    const standing = walked.sha256 !== lines.sha256 ? "changed" : path === lines.path ? "same" : "moved";
+    return { standing, path, startLine: 0, endLine: 0 };
+  }
+  // Never gone through: the lines stand as they were.
+  if (walked.runs === undefined) {
+    const { startLine, endLine } = lines;
+    return { standing: path === lines.path ? "same" : "moved", path, startLine, endLine };
+  }
+  let line = 0;
+  let left = 0;
+  let first = 0;
+  let last = 0;
+  let inPlace = path === lines.path;
+  for (const run of walked.runs) {
+    if (run.value !== NONE) {
+      if (left === 0) first = line + 1;
+      last = line + run.lines;
+      left += run.lines;
+      // Each line has a value of its own, its number then, so such a run is one line.
+      inPlace &&= run.value === line + 1;
+    }
+    line += run.lines;
+  }
+  if (left === 0) return gone();
+  const all = left === lines.endLine - lines.startLine + 1;
+  return { standing: !all ? "changed" : inPlace ? "same" : "moved", path, startLine: first, endLine: last };
+}
+
+function gone(): AnchorPlace {
+  return { standing: "gone", path: "", startLine: 0, endLine: 0 };
+}
