@@ -17,7 +17,7 @@ function entries(value: unknown): { command: string | string[]; args?: string[] 
 it("every snippet is JSON, and starts gin mcp with flags that it takes", () => {
   const snippets = [...text.matchAll(/```json\n([\s\S]*?)```/g)].map((match) => JSON.parse(match[1] ?? "") as unknown);
   const found = snippets.flatMap(entries);
-  expect(found).toHaveLength(6);
+  expect(found).toHaveLength(7);
   for (const { command, args = [] } of found) {
     const [program, word, ...argv] = [command, args].flat(2);
     expect([program, word]).toEqual(["gin", "mcp"]);
