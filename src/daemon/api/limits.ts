@@ -31,6 +31,8 @@ export const LIMITS = {
   diff_file_bytes: limit(8 * MIB, "bytes"),
   save_edits: limit(10_000, "entries"),
   save_message_bytes: limit(4_096, "bytes"),
+  undo_checkpoints: limit(10_000, "entries"),
+  undo_bytes: limit(256 * MIB, "bytes"),
   answer_kept_bytes: limit(65_536, "bytes"),
   lease_ttl_min_ms: limit(5_000, "ms"),
   lease_ttl_default_ms: limit(600_000, "ms"),

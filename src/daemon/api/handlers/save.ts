@@ -41,6 +41,8 @@ async function save(ground: Ground, request: SaveRequest, call: Invocation<"save
     return call.remember(response, { ...response, paths: [], rescued: [], detailId: id });
   };
   const input = { ...inputOf(ground, request, call.caller), ...(request.dryRun ? {} : { remember }), signal: call.signal };
+  // Before its turn: what changed outside on any path is recorded, and counts for `generation`.
+  if (request.sync) await target.workspace.sync(call.signal);
   const outcome = await target.workspace.save(input).catch((thrown: unknown) => {
     throw withMergeCall(thrown, request);
   });
@@ -50,16 +52,6 @@ async function save(ground: Ground, request: SaveRequest, call: Invocation<"save
 }
 
 function inputOf(ground: Ground, request: SaveRequest, caller: Caller): SaveInput {
-  if (request.sync) {
-    throw new GinError(
-      "UNSUPPORTED",
-      "sync needs the watcher, which is not part of this version",
-      "leave sync out: saved paths are always compared on disk",
-      {
-        facts: { requested: "sync" },
-      },
-    );
-  }
   const edits = editsOf(request, caller);
   return {
     principal: caller.principal,
@@ -87,7 +79,7 @@ export function leaseRequired(ground: Pick<Ground, "requireLease">, caller: Call
 }
 
 /** `{ fence }` of a request; both halves or none. */
-function fenceOf(leaseIncarnation: string, leaseEpoch: bigint | undefined): Pick<SaveInput, "fence"> {
+export function fenceOf(leaseIncarnation: string, leaseEpoch: bigint | undefined): Pick<SaveInput, "fence"> {
   if (leaseIncarnation === "" && leaseEpoch === undefined) return {};
   if (leaseIncarnation === "") throw invalid("lease_incarnation", "a fence is lease_incarnation and lease_epoch together");
   if (leaseEpoch === undefined) throw invalid("lease_epoch", "a fence is lease_incarnation and lease_epoch together");
