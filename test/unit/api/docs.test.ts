@@ -3,10 +3,20 @@ import { join } from "node:path";
 import { type DescMessage, fromJsonString } from "@bufbuild/protobuf";
 import { Code } from "@connectrpc/connect";
 import { describe, expect, it } from "vitest";
-import { fieldOf, isAdmin, LIMITS, nameOf, OPERATION_KEYS, OPERATIONS } from "../../../src/daemon/api/index.ts";
+import {
+  fieldOf,
+  isAdmin,
+  LIMITS,
+  nameOf,
+  OPERATION_KEYS,
+  OPERATIONS,
+  STREAM_KEYS,
+  STREAMS,
+} from "../../../src/daemon/api/index.ts";
 import { REASONS } from "../../../src/daemon/base/index.ts";
 import { AdminService } from "../../../src/gen/gin/v1/admin_pb.ts";
 import { RequestSchema, ResponseSchema } from "../../../src/gen/gin/v1/call_pb.ts";
+import { GinService } from "../../../src/gen/gin/v1/service_pb.ts";
 import { repo } from "../../helpers/repo.ts";
 
 const text = readFileSync(join(repo, "docs/api.md"), "utf8");
@@ -47,7 +57,10 @@ describe("docs/api.md", () => {
       const { kind, action, recorded } = OPERATIONS[key];
       return `| \`${nameOf(key)}\` | ${isAdmin(key) ? "AdminService" : `\`${fieldOf(key)}\``} | ${kind} | ${action} | ${recorded ? "yes" : "no"} |`;
     });
-    expect(rows("## Operations")).toEqual(wanted);
+    const streams = STREAM_KEYS.map(
+      (key) => `| \`${nameOf(key)}\` | stream | ${STREAMS[key].kind} | ${STREAMS[key].action} | no |`,
+    );
+    expect(rows("## Operations")).toEqual([...wanted, ...streams]);
   });
 
   it.each(OPERATION_KEYS.map((key) => [nameOf(key), key] as const))(
@@ -65,4 +78,13 @@ describe("docs/api.md", () => {
       });
     },
   );
+
+  it.each(STREAM_KEYS.map((key) => [nameOf(key)] as const))("shows %s by a request and messages of the contract", (name) => {
+    const [request, ...messages] = [...section(`### ${name}`).matchAll(/^```json\n(.*?)^```$/gms)].map((match) => match[1] ?? "");
+    const method = GinService.methods.find((one) => one.name === name);
+    if (method === undefined || request === undefined) throw new Error(`no example of ${name}`);
+    fromJsonString(method.input, request, { ignoreUnknownFields: false });
+    expect(messages.length).toBeGreaterThanOrEqual(2);
+    for (const message of messages) fromJsonString(method.output, message, { ignoreUnknownFields: false });
+  });
 });

@@ -1,6 +1,6 @@
 import { Code } from "@connectrpc/connect";
 import { expect, it } from "vitest";
-import { fieldOf, isAdmin, LIMITS, nameOf, OPERATION_KEYS, OPERATIONS } from "../../../src/daemon/api/index.ts";
+import { fieldOf, isAdmin, LIMITS, nameOf, OPERATION_KEYS, OPERATIONS, STREAM_KEYS } from "../../../src/daemon/api/index.ts";
 import { REASONS } from "../../../src/daemon/base/index.ts";
 import { AdminService } from "../../../src/gen/gin/v1/admin_pb.ts";
 import { RequestSchema, ResponseSchema } from "../../../src/gen/gin/v1/call_pb.ts";
@@ -11,13 +11,17 @@ it("lists every RPC of both services but Call, and nothing else", () => {
   const described = [...GinService.methods, ...AdminService.methods]
     .map((method) => method.name)
     .filter((name) => name !== "Call");
-  expect(OPERATION_KEYS.map(nameOf).sort()).toEqual(described.sort());
+  expect([...OPERATION_KEYS, ...STREAM_KEYS].map(nameOf).sort()).toEqual(described.sort());
+  const streaming = [...GinService.methods, ...AdminService.methods].filter((method) => method.methodKind !== "unary");
+  expect(STREAM_KEYS.map(nameOf)).toEqual(streaming.map((method) => method.name));
 });
 
 it("names each operation's field as Request and Response have it, with the RPC's own messages", () => {
   const carried = OPERATION_KEYS.filter((key) => !isAdmin(key));
   expect(carried.map(fieldOf)).toEqual(RequestSchema.fields.map((field) => field.name));
-  expect([...carried.map(fieldOf), "error"]).toEqual(ResponseSchema.fields.map((field) => field.name));
+  // Where the error stands in the group is of no matter: its number is what counts.
+  const answered = ResponseSchema.fields.map((field) => field.name).filter((name) => name !== "error");
+  expect(carried.map(fieldOf)).toEqual(answered);
   for (const key of carried) {
     const method = Object.values(GinService.method).find((one) => one.name === nameOf(key));
     expect(RequestSchema.fields.find((field) => field.name === fieldOf(key))?.message).toBe(method?.input);
@@ -47,7 +51,8 @@ it("prints from the table what works for this caller, with every limit and the f
     callers: { reader: caller("r", { scopes: new Set(["read"]), transport: "tcp", tokenId: "tk_1" }) },
   });
   const all = (await site.call("Capabilities", {})).body;
-  expect(all.operations.map((one: { name: string }) => one.name)).toEqual(OPERATION_KEYS.map(nameOf));
+  expect(all.operations.map((one: { name: string }) => one.name)).toEqual([...OPERATION_KEYS, ...STREAM_KEYS].map(nameOf));
+  expect(all.operations.at(-1)).toEqual({ name: "Watch", field: "", kind: "read", scope: "read" });
   expect(all.limits).toEqual(Object.entries(LIMITS).map(([name, { value, unit }]) => ({ name, value: String(value), unit })));
   expect(all).toMatchObject({ version: "9.9.9", protocol: 1, principal: "owner" });
   const features = new Map(all.features.map((one: { name: string; value: string }) => [one.name, one.value]));
