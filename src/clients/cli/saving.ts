@@ -25,7 +25,7 @@ export const SAVE_HELP: readonly (readonly [flag: string, meaning: string])[] = 
   ["--on-conflict merge", "merge three-way when the file changed since; default refuse"],
   ["-m, --message TEXT", "why, for the log"],
   ["--dry-run", "judge everything, change nothing"],
-  ["--sync", "look at the directories of the touched paths first"],
+  ["--sync", "record first what changed outside gin, on any path"],
   ["--incarnation, --generation, --epoch", "refuse unless the workspace still stands there"],
   ["--lease-incarnation, --lease-epoch", "the fence of a lease you hold"],
   ["--request-id ID", "your own id, the same for every retry; default: one is made"],

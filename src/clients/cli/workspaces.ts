@@ -1,10 +1,22 @@
 import type { JsonObject } from "../sdk/index.ts";
 import type { Context } from "./command.ts";
-import { object, text } from "./output.ts";
+import { bytes, object, text } from "./output.ts";
+
+/** How far the first look at the whole tree is; "" once it has ended and all could be read. */
+export function importFacts(progress: JsonObject): string {
+  const note = text(progress, "note");
+  const unreadable = text(progress, "unreadable");
+  if (progress.done === true) return note === "" ? "" : `${unreadable} not readable: ${note}`;
+  if (progress.done !== false) return "";
+  const left = text(progress, "directories_left");
+  const seen = `${text(progress, "files")} files, ${bytes(text(progress, "bytes"))}, ${left} directories left`;
+  return note === "" ? seen : `${seen} (${note})`;
+}
 
 /** A row of the workspace table. */
 export function workspaceRow(info: JsonObject): string[] {
-  const status = [text(info, "status"), text(info, "status_note")].filter((part) => part !== "").join(": ");
+  const importing = object(info, "import").done === false ? `importing, ${importFacts(object(info, "import"))}` : "";
+  const status = [text(info, "status"), text(info, "status_note"), importing].filter((part) => part !== "").join(": ");
   return [
     text(info, "id"),
     text(info, "name"),

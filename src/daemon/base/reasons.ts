@@ -204,7 +204,7 @@ export const REASONS = {
     [],
     true,
   ),
-  NOT_READY: reason(Code.Unavailable, "the answer is not known yet", "retry after retry_after_ms", ["state"], true),
+  NOT_READY: reason(Code.Unavailable, "the answer is not known yet", "retry after retry_after_ms", ["state", "files", "directories_left"], true),
   UNSUPPORTED: reason(Code.Unimplemented, "this host cannot do it", "see Capabilities", ["supported", "requested"]),
   PREVIEW_STALE: reason(Code.Aborted, "what was previewed changed", "preview again", ["paths"]),
   BRANCH_CHECKED_OUT: reason(Code.FailedPrecondition, "the branch is checked out in a worktree", "publish to another branch", [

@@ -18,8 +18,10 @@ export {
   TEMP_PREFIX,
 } from "./files/index.ts";
 export { CAPTURE_BYTES, CHANGE_BYTES, QUEUED_SAVES, WHOLE_READ_BYTES } from "./limits.ts";
+export { notReady } from "./not-ready.ts";
 export type { Recovered } from "./recovery.ts";
 export type * from "./types.ts";
+export type { WatchHealth } from "./watch/index.ts";
 
 /** How to open a workspace; `fs` and `rootOptions` are for tests and the host's configuration. */
 export interface OpenWorkspaceDeps extends Omit<WorkspaceDeps, "root" | "durability"> {

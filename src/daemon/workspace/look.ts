@@ -1,4 +1,4 @@
-import { GinError, toGinError } from "../base/index.ts";
+import { type FailPoint, GinError, toGinError } from "../base/index.ts";
 import { type HeadTree, makeBase } from "./base.ts";
 import type { WorkspaceDeps } from "./deps.ts";
 import { Keeper } from "./keeper.ts";
@@ -165,7 +165,7 @@ export class Look {
     this.#deps.root.check();
   }
 
-  #hit(point: Parameters<WorkspaceDeps["failPoints"]["hit"]>[0]): void {
+  #hit(point: FailPoint): void {
     this.#deps.failPoints.hit(point);
   }
 }

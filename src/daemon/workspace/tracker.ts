@@ -2,6 +2,7 @@ import { GinError, toGinError } from "../base/index.ts";
 import type { Line } from "./commit-builder.ts";
 import type { WorkspaceDeps } from "./deps.ts";
 import { Look } from "./look.ts";
+import { notReady } from "./not-ready.ts";
 import { StatCache } from "./stat-cache.ts";
 import type { Tally } from "./survey.ts";
 import type { Burst } from "./turns.ts";
@@ -82,7 +83,7 @@ export class Tracker {
   sync(signal: AbortSignal | undefined): Promise<State> {
     if (this.#end.signal.aborted) return Promise.reject(new GinError("BUSY", "the workspace is being closed"));
     if (signal?.aborted === true) return Promise.reject(cancelled());
-    if (this.#deps.import === true && !this.#imported) return Promise.reject(this.notReady());
+    if (this.#deps.import === true && !this.#imported) return Promise.reject(notReady(this.progress()));
     return new Promise((resolve, reject) => {
       const waiter: Waiter = { resolve, reject };
       signal?.addEventListener("abort", () => reject(cancelled()), { once: true });
@@ -90,15 +91,6 @@ export class Tracker {
       this.#wanted.whole = true;
       this.#retryNow();
       this.#run();
-    });
-  }
-
-  /** What is answered instead of something that needs the whole tree. */
-  notReady(): GinError {
-    const { files, directoriesLeft } = this.progress();
-    return new GinError("NOT_READY", "the first look at the whole directory has not ended", undefined, {
-      retryAfterMs: 500,
-      facts: { state: "importing", files: String(files), directories_left: String(directoriesLeft) },
     });
   }
 

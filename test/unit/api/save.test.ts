@@ -54,7 +54,6 @@ it("refuses edits whose form is wrong, naming the field", async () => {
   for (const [edit, field] of bad) expect(await at(edit), JSON.stringify(edit)).toEqual(["INVALID_REQUEST", field]);
   expect(await refusal([])).toEqual(["INVALID_REQUEST", "edits"]);
   expect((await at({ object: sha("x") }))[0]).toBe("UNSUPPORTED");
-  expect((await refusal([{ path: "a", expect: "absent", text: "" }], { sync: true }))[0]).toBe("UNSUPPORTED");
   expect(await refusal([{ path: "a", expect: "absent", text: "" }], { lease_epoch: "1" })).toEqual([
     "INVALID_REQUEST",
     "lease_incarnation",

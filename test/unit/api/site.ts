@@ -82,6 +82,10 @@ export interface SiteOptions {
   readonly clock?: Clock;
   readonly callers?: { readonly [name: string]: Caller };
   readonly wrap?: (workspace: Workspace) => Workspace;
+  /** Changes of leases kept for watchers; as the daemon keeps unless said. */
+  readonly changesKept?: number;
+  /** Whether the engine imports the whole tree, and what it is told of the disk. */
+  readonly engine?: Pick<NonNullable<Parameters<typeof openEngine>[1]>, "import" | "ignore" | "watcher" | "git" | "fs">;
 }
 
 /** A caller with every right. */
@@ -119,10 +123,12 @@ export async function openApi(options: SiteOptions = {}): Promise<ApiSite> {
   };
   let leases: Leases | undefined;
   const engine = await openEngine(directory, {
+    ...options.engine,
     leases: { judge: (...asked) => leases?.judge(...asked) },
   });
   const { store } = engine;
-  leases = createLeases({ store, clock, random: systemRandom });
+  const { changesKept } = options;
+  leases = createLeases({ store, clock, random: systemRandom, ...(changesKept === undefined ? {} : { changesKept }) });
   leases.load(engine.workspace.rowid);
   const workspace = options.wrap?.(engine.workspace) ?? engine.workspace;
   const hosted: Hosted[] = store.read.workspaces().map((row) => ({

@@ -1,7 +1,23 @@
-import { UsageError } from "../../sdk/index.ts";
+import { type JsonObject, UsageError } from "../../sdk/index.ts";
 import { type Command, flag, flags } from "../command.ts";
 import { brief, bytes, duration, list, object, short, text, texts } from "../output.ts";
 import { showLine } from "../terminal.ts";
+import { importFacts } from "../workspaces.ts";
+
+/** How changes outside are noticed: "native, 120 directories". */
+function watcherFacts(watcher: JsonObject): string {
+  if (text(watcher, "kind") === "") return "";
+  const directories = text(watcher, "directories");
+  const parts = [text(watcher, "kind"), directories === "0" ? "" : `${directories} directories`, text(watcher, "note")];
+  return parts.filter((part) => part !== "").join(", ");
+}
+
+/** Where HEAD is: "main at 1a2b3c4d5e6f, not the base's commit". */
+function gitFacts(git: JsonObject): string {
+  if (git.head_moved === undefined) return "";
+  const at = text(git, "head_commit") === "" ? "no commit" : brief(text(git, "head_commit"));
+  return `${text(git, "branch") || "detached"} at ${at}${git.head_moved === true ? ", not the base's commit" : ""}`;
+}
 
 /** Where the workspace stands: what an agent asks first. */
 export const command: Command = {
@@ -10,7 +26,7 @@ export const command: Command = {
   help: [
     ["--since GENERATION", "what changed since the generation you know"],
     ["--full", "longer lists"],
-    ["--section NAME", "leases, changes, root or history; may be repeated"],
+    ["--section NAME", "leases, changes, root, history, import, watcher or git; may be repeated"],
   ],
   async run(context) {
     const since = flag(context, "since");
@@ -44,6 +60,9 @@ export const command: Command = {
         `${bytes(text(answer, "history_bytes"))}, complete since ${text(answer, "history_complete_since") || "the start"}`,
       ],
       ["not yet on disk", pending === "0" ? "" : pending],
+      ["import", importFacts(object(answer, "import"))],
+      ["watcher", watcherFacts(object(answer, "watcher"))],
+      ["git", gitFacts(object(answer, "git"))],
     ]);
     const leases = list(answer, "leases");
     if (leases.length > 0) out.line();

@@ -1,14 +1,22 @@
-import { create } from "@bufbuild/protobuf";
+import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
-import { type ContextRequest, type ContextResponse, ContextResponseSchema } from "../../../gen/gin/v1/context_pb.ts";
-import { type Ground, type Handlers, type Invocation, stateIn, targetOf } from "../invocation.ts";
+import {
+  type ContextRequest,
+  type ContextResponse,
+  ContextResponseSchema,
+  type ImportProgressSchema,
+  type WatcherHealthSchema,
+} from "../../../gen/gin/v1/context_pb.ts";
+import { toGinError } from "../../base/index.ts";
+import type { ImportProgress, WatchHealth } from "../../workspace/index.ts";
+import { type Ground, type Handlers, type Invocation, stateIn, type Target, targetOf } from "../invocation.ts";
 import { invalid, LIMITS, toCount, utf8Bytes } from "../limits.ts";
 import { toCheckpoint } from "./checkpoint.ts";
 import { toLease } from "./lease.ts";
 import { baseOf } from "./snapshot.ts";
 
 /** Parts of Context that can be asked for alone. */
-const SECTIONS: readonly string[] = ["root", "leases", "history", "changes"];
+const SECTIONS: readonly string[] = ["root", "leases", "history", "changes", "import", "watcher", "git"];
 
 /** Leases shown unless everything was asked for; the rest comes from ListLeases. */
 const SOME_LEASES = 5;
@@ -24,7 +32,7 @@ export function contextHandlers(ground: Ground): Pick<Handlers, "context"> {
   return { context: (request, call) => context(ground, request, call) };
 }
 
-function context(ground: Ground, request: ContextRequest, call: Invocation): ContextResponse {
+async function context(ground: Ground, request: ContextRequest, call: Invocation): Promise<ContextResponse> {
   const target = targetOf(call);
   const unknown = request.sections.findIndex((section) => !SECTIONS.includes(section));
   if (unknown !== -1) throw invalid(`sections[${unknown}]`, `must be one of ${SECTIONS.join(", ")}`);
@@ -45,7 +53,42 @@ function context(ground: Ground, request: ContextRequest, call: Invocation): Con
     ...(wants("leases") ? { leases: leasesOf(ground, request, call) } : {}),
     ...(wants("history") ? { base, published: base, ...historyOf(ground, target.rowid) } : {}),
     ...(wants("changes") ? changesOf(ground, request, call) : {}),
+    ...(wants("import") ? { import: toProgress(target.workspace.importProgress()) } : {}),
+    ...(wants("watcher") ? { watcher: watcherOf(target.workspace.watching()) } : {}),
+    ...(wants("git") ? await gitOf(ground, target) : {}),
   });
+}
+
+/** How far the first look at the whole tree is, in the contract's form. */
+export function toProgress(progress: ImportProgress): MessageInitShape<typeof ImportProgressSchema> {
+  const { done, files, bytes, directoriesLeft, unreadable, note } = progress;
+  return {
+    done,
+    files: BigInt(files),
+    bytes: BigInt(bytes),
+    directoriesLeft: BigInt(directoriesLeft),
+    unreadable: BigInt(unreadable),
+    note,
+  };
+}
+
+function watcherOf(health: WatchHealth | undefined): MessageInitShape<typeof WatcherHealthSchema> {
+  if (health === undefined)
+    return { kind: "off", healthy: false, note: "a path is compared with the disk when it is read or saved" };
+  const { kind, state, directories } = health;
+  const note = health.note !== "" || state === "watching" ? health.note : state;
+  return { kind: state === "polling" ? "polling" : kind, healthy: state === "watching", directories: BigInt(directories), note };
+}
+
+/** Nothing where the directory is in no work tree, or its repository cannot be read now: that must not hide the rest. */
+async function gitOf(ground: Ground, target: Target) {
+  try {
+    const git = await target.workspace.git();
+    return git === undefined ? {} : { git };
+  } catch (thrown) {
+    ground.log.warn({ workspace: target.id, reason: toGinError(thrown).reason }, "the work tree's repository could not be asked");
+    return {};
+  }
 }
 
 /** The caller's own first, with their fences. */

@@ -6,7 +6,7 @@ import {
   type SaveResponse,
   SaveResponseSchema,
 } from "../../../gen/gin/v1/save_pb.ts";
-import { type Caller, GinError } from "../../base/index.ts";
+import type { Caller } from "../../base/index.ts";
 import { requireScope } from "../../policy/index.ts";
 import type { DetailRow } from "../../store/index.ts";
 import type { SaveInput, SaveOutcome } from "../../workspace/index.ts";

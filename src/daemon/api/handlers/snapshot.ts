@@ -1,6 +1,6 @@
 import { GinError } from "../../base/index.ts";
 import type { Hash, PathState } from "../../store/index.ts";
-import { checkPath, isSensitive } from "../../workspace/index.ts";
+import { checkPath, isSensitive, notReady } from "../../workspace/index.ts";
 import type { Ground, Target } from "../invocation.ts";
 
 /** A checkpoint to read from. */
@@ -15,9 +15,14 @@ export function isHead(snapshot: string): boolean {
   return snapshot === "" || snapshot === "head";
 }
 
-/** The checkpoint a snapshot names: "base", "published" or an id of this workspace. Throws ID_NOT_FOUND. */
+/**
+ * The checkpoint a snapshot names: "base", "published" or an id of this workspace. Throws ID_NOT_FOUND; NOT_READY for the base while the import
+ * that makes it goes on.
+ */
 export function findSnapshot(ground: Ground, target: Target, snapshot: string): Snapshot {
-  const id = snapshot === "base" || snapshot === "published" ? baseOf(ground, target) : snapshot;
+  const named = snapshot === "base" || snapshot === "published";
+  const id = named ? baseOf(ground, target) : snapshot;
+  if (named && id === "") throw notReady(target.workspace.importProgress());
   const found = id === "" ? undefined : ground.reader.checkpoint(id);
   if (found === undefined || found.workspace !== target.rowid) {
     throw new GinError("ID_NOT_FOUND", "no such snapshot in this workspace", "name head, base, published or a checkpoint id", {
@@ -27,7 +32,7 @@ export function findSnapshot(ground: Ground, target: Target, snapshot: string): 
   return { checkpoint: found.id, tree: found.tree };
 }
 
-/** The workspace's base checkpoint, "" before the first; what is published is the base until something else is. */
+/** The workspace's base checkpoint, "" before the import has ended; what is published is the base until something else is. */
 export function baseOf(ground: Ground, target: Target): string {
   return ground.reader.workspace(target.rowid)?.base ?? "";
 }

@@ -11,6 +11,7 @@ import { mayUseWorkspace } from "../../policy/index.ts";
 import { type Ground, type Handlers, type Invocation, stateOf } from "../invocation.ts";
 import { checkSize, invalid, utf8Bytes } from "../limits.ts";
 import type { Hosted } from "../types.ts";
+import { toProgress } from "./context.ts";
 
 type WorkspaceHandlers = Pick<Handlers, "openWorkspace" | "listWorkspaces" | "closeWorkspace" | "removeWorkspace">;
 
@@ -79,6 +80,7 @@ export function toInfo(hosted: Hosted): MessageInitShape<typeof WorkspaceInfoSch
     root: hosted.root,
     status,
     statusNote: note,
+    ...(hosted.workspace === undefined ? {} : { import: toProgress(hosted.workspace.importProgress()) }),
     ...stateOfHosted(hosted),
   };
 }
