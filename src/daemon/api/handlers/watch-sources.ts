@@ -26,13 +26,16 @@ export interface Step {
   readonly event: WatchEvent | undefined;
 }
 
+/** What came after a place, oldest first; undefined for a gap. */
+export type Steps = readonly Step[] | undefined;
+
 /** One kind of event, followed from place to place. Places stand in cursors: plain JSON, the same after a restart. */
 export interface Source {
   readonly kind: WatchKind;
   /** The place after everything so far. */
   end(): Json;
   /** What comes after a place, oldest first, a few at a time; undefined when not all of it is kept, or the place is none. */
-  after(place: Json | undefined): readonly Step[] | undefined;
+  after(place: Json | undefined): Steps | Promise<Steps>;
   /** What stands in for a gap: what holds now. Its last step's place is that of `end`. */
   instead(): readonly Step[];
 }

@@ -46,7 +46,7 @@ export async function* watch(ground: Ground, request: WatchRequest, call: Stream
     for (;;) {
       // Before anything is looked at: what happens from here on wakes it again.
       ears.listen();
-      const looked = followed.map((one) => ({ one, steps: one.source.after(one.place) }));
+      const looked = await Promise.all(followed.map(async (one) => ({ one, steps: await one.source.after(one.place) })));
       const gone = looked.filter(({ steps }) => steps === undefined).map(({ one }) => one);
       if (gone.length > 0) yield* skip(gone, message);
       for (const { one, steps } of looked) yield* take(one, steps ?? [], message);
