@@ -6,7 +6,10 @@ import { type Sink, type Source, SourceFailure, type WatcherDeps } from "./sourc
 /** Errors that mean no more can be watched; others are of one path, which is looked at again. */
 const FATAL = new Set(["ENOSPC", "EMFILE", "ENFILE"]);
 
-/** By the chokidar package, for systems whose watches are not one a directory. Loaded when first used. */
+/**
+ * By the chokidar package, for systems whose watches are not one a directory. Loaded when first used. It drops a change that comes within 50 ms of
+ * the last one of the same path; that a batch waits for 200 ms of quiet makes it good.
+ */
 export class ChokidarSource implements Source {
   readonly #deps: WatcherDeps;
   readonly #sink: Sink;
