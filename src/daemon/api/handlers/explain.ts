@@ -22,6 +22,8 @@ interface Explanation {
 
 /** How many ancestors a checkpoint's lineage names, and how many of its paths its facts show. */
 const SOME = 10;
+/** How many taken-back checkpoints an undo's facts name. */
+const MOST_UNDOES = 100;
 
 /** Explain: what an id is, where it comes from, what to do next. */
 export function explainHandlers(ground: Ground): Pick<Handlers, "explain"> {
@@ -111,6 +113,7 @@ function explainCheckpoint(ground: Ground, call: Invocation, id: string): Explan
     time: timeText(row.timeMs),
     path_count: String(count),
     paths: visibleTo(call.caller, paths).map((change) => touchedFacts(change) as Json),
+    ...takenBackFacts(ground, id),
   };
   const who = row.principal === "" ? "principal unknown" : `by ${row.principal}`;
   return {
@@ -118,7 +121,22 @@ function explainCheckpoint(ground: Ground, call: Invocation, id: string): Explan
     summary: `generation ${row.generation}, ${row.cause}, ${who}, ${count} paths`,
     facts,
     lineage: ancestors(ground, row),
-    next: ["ReadPath with this id as snapshot reads what it held"],
+    next: ["ReadPath with this id as snapshot reads what it held", ...undoNext(row)],
+  };
+}
+
+function undoNext({ cause }: Checkpoint): string[] {
+  if (cause === "import") return [];
+  return [cause === "undo" ? "Redo with this id brings its work again" : "Undo with this id takes it back"];
+}
+
+/** What it took back, and what took it back; nothing for a checkpoint that has to do with neither. */
+function takenBackFacts(ground: Ground, id: string): { readonly [key: string]: Json } {
+  const undoes = ground.reader.undone(id);
+  const by = ground.reader.undoneBy(id);
+  return {
+    ...(undoes.length === 0 ? {} : { undoes: undoes.slice(0, MOST_UNDOES), undoes_count: String(undoes.length) }),
+    ...(by.length === 0 ? {} : { undone_by: by.slice(-SOME).map((one) => one.id) }),
   };
 }
 

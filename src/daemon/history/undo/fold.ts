@@ -1,7 +1,7 @@
-import { GinError } from "../../base/index.ts";
 import type { Checkpoint, PathChange } from "../../store/index.ts";
 import { Board, type Piece } from "./board.ts";
 import { reverseContent } from "./content.ts";
+import { checkLooked } from "./limits.ts";
 import { follow } from "./lineage.ts";
 import { Pace } from "./pace.ts";
 import { makePlan } from "./plan.ts";
@@ -65,7 +65,7 @@ class Fold {
     const changes: PathChange[] = [];
     for (let offset = 0; ; offset += PAGE) {
       const { paths, count } = this.#view.reader.touched(checkpoint.id, offset, PAGE);
-      if (count > this.#limits.paths) throw tooMany(this.#limits);
+      checkLooked(this.#limits, count);
       changes.push(...paths);
       await this.#pace.next();
       if (paths.length < PAGE) break;
@@ -78,7 +78,7 @@ class Fold {
     const lineage = follow(this.#view, change.path, checkpoint.generation);
     // What a checkpoint took away comes back where it was, whatever became of that name.
     const piece = await this.board.at(change.after === null ? change.path : lineage.path);
-    if (this.board.size > this.#limits.paths) throw tooMany(this.#limits);
+    checkLooked(this.#limits, this.board.size);
     const pieces = this.takers.get(checkpoint.id) ?? new Set();
     this.takers.set(checkpoint.id, pieces.add(piece));
     return { change, piece, lineage };
@@ -146,10 +146,4 @@ class Fold {
       await this.#reverseOne(checkpoint, { path: change.path, before: change.before, after: null });
     }
   }
-}
-
-function tooMany(limits: UndoLimits): GinError {
-  return new GinError("TOO_LARGE", `one undo takes back at most ${limits.paths} paths`, "take back less at a time", {
-    facts: { limit: limits.paths, unit: "entries" },
-  });
 }

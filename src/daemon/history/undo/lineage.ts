@@ -12,9 +12,14 @@ export interface Version {
 export interface Lineage {
   /** Its name at head; the last one it had where it is gone. */
   readonly path: string;
+  /** Every name it had since, the first included. */
+  readonly names: ReadonlySet<string>;
   /** Oldest first. */
   readonly versions: readonly Version[];
 }
+
+/** The history of one workspace. */
+export type History = Pick<UndoView, "reader" | "workspace">;
 
 /** Touches read in one go. */
 const PAGE = 500;
@@ -23,8 +28,9 @@ const PAGE = 500;
  * Follows a path from a generation to head, through renames that checkpoints recorded. A file that was deleted and made again under
  * the same name counts as the same one.
  */
-export function follow(view: UndoView, path: string, after: number): Lineage {
+export function follow(view: History, path: string, after: number): Lineage {
   const versions: Version[] = [];
+  const names = new Set([path]);
   let at = path;
   let generation = after;
   for (;;) {
@@ -40,13 +46,14 @@ export function follow(view: UndoView, path: string, after: number): Lineage {
       const arrival = view.reader.touchAt(view.workspace, to, generation);
       versions.push({ generation, checkpoint: touch.checkpoint, state: arrival?.after ?? null });
       at = to;
+      names.add(to);
       moved = true;
       break;
     }
-    if (!moved && page.length < PAGE) return { path: at, versions };
+    if (!moved && page.length < PAGE) return { path: at, names, versions };
   }
 }
 
-function renamed(view: UndoView, path: string, touch: PathTouch): string | undefined {
+function renamed(view: History, path: string, touch: PathTouch): string | undefined {
   return view.reader.renamedTo(view.workspace, path, touch.generation);
 }

@@ -1,6 +1,7 @@
 import { GinError } from "../../base/index.ts";
 import type { PathState } from "../../store/index.ts";
 import type { Board, Piece } from "./board.ts";
+import { checkPaths } from "./limits.ts";
 import { Pace } from "./pace.ts";
 import type { Selected, UndoEdit, UndoLimits, UndonePathPlan, UndoPlan, UndoView } from "./types.ts";
 
@@ -97,6 +98,7 @@ async function editsOf(view: UndoView, board: Board, limits: UndoLimits): Promis
     const what = there === piece ? await difference(board, piece, purse, limits) : await whole(board, piece, purse, limits);
     edits.push({ path: piece.path, expect: expected, ...what });
   }
+  checkPaths(limits, edits.length);
   return edits;
 }
 

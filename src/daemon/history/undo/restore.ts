@@ -1,6 +1,6 @@
-import { GinError } from "../../base/index.ts";
 import type { Checkpoint, Hash, PathState } from "../../store/index.ts";
 import { Board, type Piece } from "./board.ts";
+import { checkLooked } from "./limits.ts";
 import { Pace } from "./pace.ts";
 import { makePlan } from "./plan.ts";
 import type { UndoLimits, UndoPlan, UndoView } from "./types.ts";
@@ -34,7 +34,7 @@ export async function planRestore(
   if (view.trees.list(head, path) === undefined) paths.add(path);
   for (const found of view.trees.diff(head, at.tree, path)) {
     paths.add(found.path);
-    if (paths.size > limits.paths) throw tooMany(limits);
+    checkLooked(limits, paths.size);
   }
   const later = new Set<number>();
   const pieces = new Set<Piece>();
@@ -42,10 +42,12 @@ export async function planRestore(
     await pace.next();
     const wanted = wantedAt(view, each, at);
     const piece = await board.at(each);
-    pieces.add(piece);
+    if (each === path) pieces.add(piece);
     if (piece.head.blocked === true) {
       // Where a directory stands there is no file; where there was none either, nothing is to be done.
-      if (wanted !== null) piece.refuse({ kind: "kind", hunks: [] });
+      if (wanted === null) continue;
+      pieces.add(piece);
+      piece.refuse({ kind: "kind", hunks: [] });
       continue;
     }
     if (piece.state?.kind === "symlink" && wanted?.kind === "file") piece.refuse({ kind: "kind", hunks: [] });
@@ -56,6 +58,7 @@ export async function planRestore(
       piece.become(wanted, undefined);
       board.settle(piece);
     }
+    if (piece.changed || piece.conflict !== undefined) pieces.add(piece);
     if (piece.changed) await collect(view, pace, each, at.generation, later);
   }
   const generations = [...later].sort((a, b) => b - a);
@@ -85,10 +88,4 @@ async function collect(view: UndoView, pace: Pace, path: string, after: number, 
     await pace.next();
     if (page.length < PAGE) return;
   }
-}
-
-function tooMany(limits: UndoLimits): GinError {
-  return new GinError("TOO_LARGE", `one undo takes back at most ${limits.paths} paths`, "take back less at a time", {
-    facts: { limit: limits.paths, unit: "entries" },
-  });
 }

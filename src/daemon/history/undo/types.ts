@@ -25,7 +25,7 @@ export interface UndoView {
 
 /** Most that one undo may take on; past them it is refused with TOO_LARGE. */
 export interface UndoLimits {
-  /** Paths looked at. */
+  /** Paths it would change. */
   readonly paths: number;
   /** Bytes of the contents it would write, together. */
   readonly bytes: number;
