@@ -20,12 +20,21 @@ const ROOM = 0.9;
 /** Rows may take this much of what history may take; beyond it the oldest go before newer contents do. */
 const ROW_SHARE = 0.5;
 
+/** Sizes are reckoned, not weighed: an asked-for target is undercut a little; nothing at all is taken by its word. */
+const MARGIN = 0.95;
+
+function targetOf(history: number, { targetBytes, quotaBytes }: GarbageOptions): number {
+  if (targetBytes === 0) return Number.NEGATIVE_INFINITY;
+  if (targetBytes !== undefined) return targetBytes * MARGIN;
+  return history > quotaBytes ? quotaBytes * ROOM : Number.POSITIVE_INFINITY;
+}
+
 /** Chooses the oldest that must go for history to come down to its target. */
 export function decide(measured: Measured, timeline: Timeline, used: number, options: GarbageOptions): Decision {
   const { bytes } = measured;
   const places = timeline.order.length;
   const history = Math.max(0, used - measured.needed);
-  const target = options.targetBytes ?? (history > options.quotaBytes ? options.quotaBytes * ROOM : Number.POSITIVE_INFINITY);
+  const target = targetOf(history, options);
   const rowBytes = timeline.order.map(({ lineage, at }) => lineage.checkpoints[at]?.bytes ?? 0);
   const expired = (place: number): boolean => {
     const listed = timeline.order[place - 1];

@@ -3,15 +3,19 @@ import type { Work } from "../work.ts";
 import { LIVE, type Needs } from "./needs.ts";
 import type { Pace } from "./pace.ts";
 
-/** Bytes of a row's keys and cells, both indexes included. */
-const OBJECT_BYTES = 110;
-const NODE_BYTES = 90;
-/** Pages are filled to some four fifths. */
-const PAGE_SHARE = 1.25;
+/** Bytes of a row's keys and cells, its index included. */
+const KEY_BYTES = 110;
+/** SQLite's: a page, what of it an overflow page holds, and how much of a row lies on its leaf at least and at most. */
+const PAGE_BYTES = 4096;
+const OVERFLOW_BYTES = 4092;
+const LOCAL_LEAST = 489;
+const LOCAL_MOST = 4061;
+/** Leaves are filled to some four fifths. */
+const LEAF_SHARE = 1.25;
 /** A row that says how a file looked: as long as the file is there, it is needed. */
 const LOOKED_BYTES = 250;
 /** Pages of a store with nothing in it. */
-const EMPTY_BYTES = 384 * 1024;
+const EMPTY_BYTES = 160 * 1024;
 const PAGE = 500;
 
 /** What is there, by how long it is needed. */
@@ -52,7 +56,7 @@ export function* measure(
     for (const { seq, codec, size, body, segment } of rows) {
       if (codec === CODEC.side && segment !== null) (side.get(segment) ?? listIn(side, segment)).push(seq);
       const until = needs.ofObject(seq);
-      const takes = codec === CODEC.side ? size : ((body ?? 0) + OBJECT_BYTES) * PAGE_SHARE;
+      const takes = codec === CODEC.side ? size : rowBytes(body ?? 0);
       add(until === 0 && seq >= youngFrom ? places + 1 : until, takes, 1);
     }
     from = rows.at(-1)?.seq ?? from;
@@ -62,12 +66,20 @@ export function* measure(
   const nodes = "SELECT seq, length(data) AS data FROM node WHERE seq > ? AND seq <= ? ORDER BY seq LIMIT ?";
   for (let from = 0; ; ) {
     const rows = work.statement(nodes).all(from, needs.topNode, PAGE) as { seq: number; data: number }[];
-    for (const { seq, data } of rows) add(needs.ofNode(seq), (data + NODE_BYTES) * PAGE_SHARE, 0);
+    for (const { seq, data } of rows) add(needs.ofNode(seq), rowBytes(data), 0);
     from = rows.at(-1)?.seq ?? from;
     if (rows.length < PAGE) break;
     if (pace.spend(rows.length)) yield;
   }
   return { needed, bytes, contents, side };
+}
+
+/** Bytes of the file that a row with a blob of this length takes, about. */
+function rowBytes(length: number): number {
+  if (length <= LOCAL_MOST) return (length + KEY_BYTES) * LEAF_SHARE;
+  const rest = LOCAL_LEAST + ((length - LOCAL_LEAST) % OVERFLOW_BYTES);
+  const local = rest <= LOCAL_MOST ? rest : LOCAL_LEAST;
+  return (local + KEY_BYTES) * LEAF_SHARE + Math.ceil((length - local) / OVERFLOW_BYTES) * PAGE_BYTES;
 }
 
 interface ObjectRow {

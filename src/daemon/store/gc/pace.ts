@@ -3,13 +3,19 @@ const SLICE = 2_000;
 
 /** Counts work, and says when a slice is full. */
 export class Pace {
-  #left = SLICE;
+  readonly #slice: number;
+  #left: number;
+
+  constructor(slice: number = SLICE) {
+    this.#slice = slice;
+    this.#left = slice;
+  }
 
   /** True when the slice is over: the next piece belongs to the next one. */
   spend(pieces: number): boolean {
     this.#left -= pieces;
     if (this.#left > 0) return false;
-    this.#left = SLICE;
+    this.#left = this.#slice;
     return true;
   }
 }

@@ -35,7 +35,7 @@ function* slices(
   roots: ReturnType<typeof rootsOf>,
   youngFrom: number,
 ): Generator<GarbageStep, GarbageReport> {
-  const pace = new Pace();
+  const pace = new Pace(options.slicePieces);
   const timeline = yield* told(readTimeline(work, pace, options), LOOK);
   yield* told(mark(work, pace, needs, roots, timeline), LOOK);
   const measured = yield* told(measure(work, pace, needs, timeline.order.length, youngFrom), LOOK);

@@ -1,0 +1,246 @@
+import { existsSync, readdirSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { checkIntegrity } from "../../../src/daemon/store/index.ts";
+import { chance } from "../../helpers/random.ts";
+import { scaled } from "../../helpers/scale.ts";
+import { freshDirectory, Line, opened, sha } from "./fixture.ts";
+import { collect, counting, DAY, holes, limits } from "./gc-model.ts";
+
+/** Bytes that do not compress and that a name stands for. */
+function bytes(name: string, length: number): Buffer {
+  const out = Buffer.alloc(length);
+  for (let at = 0; at < length; at += 32) Buffer.from(sha(`${name} ${at}`), "hex").copy(out, at);
+  return out;
+}
+
+async function place() {
+  const directory = join(freshDirectory(), "data");
+  const store = await opened({ directory });
+  return { directory, store, line: await Line.make(store) };
+}
+
+/** Saves whose files are in place and synced. */
+async function settle(line: Line): Promise<void> {
+  const saves = line.store.read.openSaves(line.rowid).map(({ id }) => id);
+  await line.store.write("durable", { saves });
+}
+
+describe("gc", () => {
+  it("removes nothing that anything names while history is within its quota", async () => {
+    const { store, line, directory } = await place();
+    for (let round = 0; round < 20; round++) await line.save({ "a/b": bytes(`${round}`, 3_000), [`c${round % 3}`]: `${round}` });
+    await line.save({ "a/b": null });
+    await settle(line);
+    const report = await collect(store, limits());
+    expect(report).toMatchObject({ unreachableObjects: 0, thinnedObjects: 0, removedCheckpoints: 0 });
+    expect(holes(line)).toEqual([]);
+    expect(store.read.workspace(line.rowid)?.keptFrom).toBe(0);
+    expect(store.read.facts()).toMatchObject({ collectedMs: 10 * DAY });
+    expect(checkIntegrity(directory, true).problems).toEqual([]);
+  });
+
+  it("removes contents and trees that nothing names, but young ones only when it is asked", async () => {
+    const { store, line } = await place();
+    const other = await Line.make(store, "ws_2");
+    await line.save({ same: "same", mine: "mine" });
+    await other.save({ same: "same", theirs: "theirs" });
+    await store.write("objects", { objects: [{ sha256: sha("served"), bytes: Buffer.from("served") }] });
+    await line.save({ last: "last" });
+    await store.write("workspace.remove", { rowid: other.rowid });
+    // Young: the first run with a grace notes how far contents go, the second finds them older than that.
+    const careful = limits({ graceMs: DAY });
+    expect(await collect(store, careful)).toMatchObject({ unreachableObjects: 0 });
+    expect(await collect(store, { ...careful, nowMs: careful.nowMs + DAY / 2 })).toMatchObject({ unreachableObjects: 0 });
+    expect(await collect(store, { ...careful, nowMs: careful.nowMs + DAY })).toMatchObject({ unreachableObjects: 2 });
+    expect([sha("served"), sha("theirs"), sha("same"), sha("mine")].map((one) => store.read.hasObject(one))).toEqual([
+      false,
+      false,
+      true,
+      true,
+    ]);
+    await store.write("objects", { objects: [{ sha256: sha("served"), bytes: Buffer.from("served") }] });
+    await store.write("objects", { objects: [{ sha256: sha("newest"), bytes: Buffer.from("newest") }] });
+    expect(await collect(store, limits())).toMatchObject({ unreachableObjects: 1 });
+    expect(holes(line)).toEqual([]);
+  });
+
+  it("thins the oldest generations first, to the target, and says from which on all is kept", async () => {
+    const { store, line, directory } = await place();
+    for (let round = 0; round < 60; round++) {
+      await line.save({ file: bytes(`v${round}`, 20_000), [`once-${round}`]: bytes(`once ${round}`, 400) });
+    }
+    await settle(line);
+    const dry = await collect(store, limits({ targetBytes: 600_000, dryRun: true }));
+    expect(store.read.workspace(line.rowid)?.keptFrom).toBe(0);
+    const report = await collect(store, limits({ targetBytes: 600_000 }));
+    const { unreachableObjects, thinnedObjects, removedCheckpoints, beforeBytes, historyBeforeBytes } = dry;
+    expect(report).toMatchObject({
+      unreachableObjects,
+      thinnedObjects,
+      removedCheckpoints,
+      beforeBytes,
+      historyBeforeBytes,
+    });
+    expect(report.historyAfterBytes).toBeLessThanOrEqual(600_000);
+    expect(Math.abs(report.historyAfterBytes - dry.historyAfterBytes)).toBeLessThan(150_000);
+    const keptFrom = store.read.workspace(line.rowid)?.keptFrom ?? 0;
+    // What replaced version n came with generation n + 1: versions before `kept_from` are gone, and those alone.
+    expect(report.thinnedObjects).toBe(keptFrom - 1);
+    expect(keptFrom).toBeGreaterThan(25);
+    expect(keptFrom).toBeLessThan(50);
+    for (let round = 0; round < 60; round++) {
+      expect([round, store.read.hasObject(sha(bytes(`v${round}`, 20_000)))]).toEqual([round, round + 1 >= keptFrom]);
+      expect(store.read.hasObject(sha(bytes(`once ${round}`, 400)))).toBe(true);
+      expect(store.read.checkpointAt(line.rowid, round + 1)).toBeDefined();
+    }
+    expect(holes(line)).toEqual([]);
+    expect(checkIntegrity(directory, true).problems).toEqual([]);
+    // Nothing is left to do.
+    expect(await collect(store, limits({ targetBytes: 600_000 }))).toMatchObject({ unreachableObjects: 0, thinnedObjects: 0 });
+  });
+
+  it("thins across workspaces by time, and keeps what another one still has", async () => {
+    const { store, line } = await place();
+    const other = await Line.make(store, "ws_2");
+    const at = (timeMs: number) => ({ timeMs });
+    for (let round = 0; round < 10; round++) {
+      await line.save({ f: bytes(`one ${round}`, 30_000) }, {}, at(1000 + round * 10));
+      await other.save({ f: bytes(`two ${round}`, 30_000), g: bytes(`one ${round}`, 30_000) }, {}, at(1005 + round * 10));
+    }
+    await other.save({ keep: bytes("one 0", 30_000) });
+    await settle(line);
+    await settle(other);
+    await collect(store, limits({ targetBytes: 500_000 }));
+    const [one, two] = [line, other].map(({ rowid }) => store.read.workspace(rowid)?.keptFrom ?? 0);
+    expect(one).toBeGreaterThan(2);
+    expect(Math.abs((one ?? 0) - (two ?? 0))).toBeLessThanOrEqual(1);
+    expect(store.read.hasObject(sha(bytes("one 0", 30_000)))).toBe(true);
+    expect(store.read.hasObject(sha(bytes("one 1", 30_000)))).toBe(false);
+    expect([...holes(line), ...holes(other)]).toEqual([]);
+  });
+
+  it("keeps what the journal of an open save names, and everything a quota of nothing cannot take", async () => {
+    const { store, line, directory } = await place();
+    await line.save({ f: bytes("old", 5_000), same: "same" });
+    await settle(line);
+    await line.save({ f: bytes("new", 5_000) });
+    const report = await collect(store, limits({ targetBytes: 0 }));
+    expect(report.historyAfterBytes).toBeGreaterThan(0);
+    expect(store.read.hasObject(sha(bytes("old", 5_000)))).toBe(true);
+    await settle(line);
+    await collect(store, limits({ targetBytes: 0 }));
+    expect(store.read.hasObject(sha(bytes("old", 5_000)))).toBe(false);
+    expect(store.read.workspace(line.rowid)?.keptFrom).toBe(2);
+    expect(holes(line)).toEqual([]);
+    await line.save({ f: "goes on" });
+    expect(holes(line)).toEqual([]);
+    expect(checkIntegrity(directory, true).problems).toEqual([]);
+  });
+
+  it("lets rows of checkpoints go by age and by count, but not the head's, the base's and annotated ones", async () => {
+    const { store, line, directory } = await place();
+    for (let round = 0; round < 50; round++) {
+      const id = await line.save({ f: `${round}`, [`n${round}`]: "x" }, {}, { timeMs: round < 10 ? 1 : 20 * DAY + round });
+      if (round === 4) {
+        const made = { id: "an_1", workspace: line.rowid, checkpoint: id, principal: "alice", requestId: "r", thread: "an_1" };
+        const annotation = { ...made, text: "kept", replyTo: "", corrects: "", evidenceId: "", timeMs: 1, anchors: [] };
+        await store.write("annotation.write", { annotation });
+      }
+    }
+    await settle(line);
+    const old = await collect(store, limits({ nowMs: 100 * DAY }));
+    expect(old.removedCheckpoints).toBe(9);
+    const many = await collect(store, limits({ nowMs: 100 * DAY, checkpointCount: 30 }));
+    expect(many.removedCheckpoints).toBe(10);
+    const left = store.read.checkpoints({ workspace: line.rowid, limit: 100 }).map(({ generation }) => generation);
+    expect(left).toEqual([...Array.from({ length: 30 }, (_, index) => 50 - index), 5]);
+    expect(store.read.workspace(line.rowid)?.keptFrom).toBe(21);
+    expect(store.read.touchesAfter(line.rowid, "f", 0, 100, 100).map(({ generation }) => generation)).toEqual([
+      5,
+      ...Array.from({ length: 30 }, (_, index) => 21 + index),
+    ]);
+    expect(store.read.hasObject(sha("3"))).toBe(false);
+    expect(holes(line)).toEqual([]);
+    expect(checkIntegrity(directory, true).problems).toEqual([]);
+  });
+
+  it("unlinks side segments that are empty and rewrites those that are nearly so", async () => {
+    const { store, line, directory } = await place();
+    const large = (name: string) => Buffer.alloc(9_000_000, Buffer.from(sha(name), "hex"));
+    for (let round = 0; round < 9; round++)
+      await line.save({ f: large(`v${round}`), ...(round === 3 ? { k: large("kept") } : {}) });
+    await settle(line);
+    const used = store.read.facts().bytes;
+    const report = await collect(store, limits({ targetBytes: 0 }));
+    expect(report.thinnedObjects).toBe(8);
+    expect(store.read.facts().bytes).toBeLessThan(used - 7 * 9_000_000 + 1_000_000);
+    expect(holes(line)).toEqual([]);
+    const held = readdirSync(join(directory, "side")).length;
+    expect(held).toBeLessThanOrEqual(3);
+    for (let round = 0; round < 9; round++) await line.save({ f: large(`w${round}`) });
+    await settle(line);
+    await collect(store, limits({ targetBytes: 0 }));
+    expect(holes(line)).toEqual([]);
+    expect(existsSync(join(directory, "side", "000001.seg"))).toBe(false);
+    expect(checkIntegrity(directory, true).problems).toEqual([]);
+    await store.close();
+    const again = await opened({ directory });
+    const back = new Line(again, line.rowid);
+    back.refresh();
+    await back.save({ more: large("more") });
+    expect(holes(back)).toEqual([]);
+  });
+
+  it("refuses a save that counts on a content gc took after it was planned, and takes it when it is planned anew", async () => {
+    const { store, line } = await place();
+    await line.save({ f: "one" });
+    await line.save({ f: "two" });
+    await settle(line);
+    const planned = counting(store, line.plan({ f: "one" }));
+    expect(planned.counts).toEqual([sha("one")]);
+    await collect(store, limits({ targetBytes: 0 }));
+    expect(store.read.hasObject(sha("one"))).toBe(false);
+    expect(await line.commit(planned)).toEqual(["missing"]);
+    expect(line.generation).toBe(2);
+    expect(await line.commit(counting(store, line.plan({ f: "one" })))).toEqual(["committed"]);
+    expect(holes(line)).toEqual([]);
+  });
+
+  it("takes nothing that saves between its slices came to need: random saves, reverts and plans held back", async () => {
+    const random = chance("gc-race");
+    for (let history = 0; history < scaled(4); history++) {
+      const { store, line, directory } = await place();
+      const paths = Array.from({ length: 30 }, (_, index) => (index % 3 === 0 ? `d${index % 5}/f${index}` : `f${index}`));
+      const contents = Array.from({ length: 40 }, (_, index) => bytes(`${history} ${index}`, 200 + index * 300));
+      const plan = () => {
+        const change: Record<string, Uint8Array | null> = {};
+        for (let count = 1 + random.int(4); count > 0; count--)
+          change[random.pick(paths)] = random.maybe(0.15) ? null : random.pick(contents);
+        return counting(store, line.plan(change));
+      };
+      let held = plan();
+      const saves = async (most: number) => {
+        for (let count = random.int(most + 1); count > 0; count--) {
+          const [result] = await line.commit(held);
+          expect(["committed", "missing"]).toContain(result);
+          if (random.maybe(0.7)) await settle(line);
+          held = plan();
+        }
+      };
+      await saves(60);
+      for (let run = 0; run < 4; run++) {
+        await collect(
+          store,
+          limits({ targetBytes: random.int(300_000), checkpointCount: 5 + random.int(60), slicePieces: 1 + random.int(40) }),
+          async () => {
+            if (random.maybe(0.4)) await saves(2);
+          },
+        );
+        expect([`seed ${random.seed}`, ...holes(line)]).toEqual([`seed ${random.seed}`]);
+        expect(checkIntegrity(directory, true).problems).toEqual([]);
+      }
+      await store.close();
+    }
+  });
+});
