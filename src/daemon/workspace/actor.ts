@@ -8,6 +8,7 @@ import { type Line, planCommit } from "./plan.ts";
 import { type PrepareView, prepareSave } from "./prepare.ts";
 import { readHead } from "./read-head.ts";
 import type { Recovered } from "./recovery.ts";
+import { paced } from "./slice.ts";
 import { Touched } from "./touched.ts";
 import { Tracker } from "./tracker.ts";
 import {
@@ -310,15 +311,24 @@ export class WorkspaceActor implements Workspace {
     return { turn, planned, answer: (state) => turn.resolve({ seen, state }) };
   }
 
+  #isKept({ content }: Observed): boolean {
+    return content === null || content.size > CAPTURE_BYTES || this.#deps.store.read.hasObject(content.sha256);
+  }
+
   /** Everything was looked at beside the queue: here only what the head did meanwhile is taken out. */
   async #prepareBurst(view: PrepareView, line: Line, turn: BurstTurn): Promise<Item | undefined> {
     view.root.check();
     const { since, seen } = turn.burst;
     const changed = new Touched();
     if (line.generation !== since) changed.add(view.store.read.touchedSince(view.workspace, since));
-    const again = seen.filter(({ path }) => changed.overlaps([path])).map(({ path }) => path);
-    const dropped = new Set(again);
-    const kept = seen.filter(({ path }) => !dropped.has(path) && !this.#waits(path));
+    const kept: Observed[] = [];
+    const again: string[] = [];
+    await paced(view.clock, seen, (one) => {
+      if (this.#waits(one.path)) return;
+      // Contents sent ahead may be gone again by now, as any that no checkpoint names.
+      if (changed.overlaps([one.path]) || !this.#isKept(one)) again.push(one.path);
+      else kept.push(one);
+    });
     const planned = await planCommit(view, line, kept, undefined, undefined, undefined);
     if (planned.commit === undefined) {
       turn.resolve({ line, again });

@@ -17,11 +17,13 @@ export {
   type RootOptions,
   TEMP_PREFIX,
 } from "./files/index.ts";
+export type { GitEntry, GitReader } from "./git/index.ts";
+export type { IgnoreRules } from "./ignore/index.ts";
 export { CAPTURE_BYTES, CHANGE_BYTES, QUEUED_SAVES, WHOLE_READ_BYTES } from "./limits.ts";
 export { notReady } from "./not-ready.ts";
 export type { Recovered } from "./recovery.ts";
 export type * from "./types.ts";
-export type { WatchHealth } from "./watch/index.ts";
+export type { Watcher, WatcherHooks, WatchHealth } from "./watch/index.ts";
 
 /** How to open a workspace; `fs` and `rootOptions` are for tests and the host's configuration. */
 export interface OpenWorkspaceDeps extends Omit<WorkspaceDeps, "root" | "durability"> {

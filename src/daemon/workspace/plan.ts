@@ -21,7 +21,7 @@ export type { Author, Line, PlanView } from "./commit-builder.ts";
 
 /** A change outside gin, as the checkpoint that records it sees it. */
 interface Outside extends PathChange {
-  readonly cause: "import" | "external";
+  cause: "import" | "external";
   readonly bytes: Uint8Array | undefined;
 }
 
@@ -87,11 +87,14 @@ async function fill(
   for (const cause of ["import", "external"] as const) {
     const changes = outside.filter((one) => one.cause === cause);
     if (changes.length === 0) continue;
-    const made = await build.checkpoint({ principal: "", requestId: "", message: "", cause }, changes);
-    await paced(clock, changes, (one) => {
-      absorbed.set(one.path, { checkpoint: made.id, cause });
-      if (one.after !== null && one.bytes !== undefined && one.bytes.byteLength <= CAPTURE_BYTES)
-        build.keep(one.after.sha256, one.bytes);
+    const made = await build.checkpoint({ principal: "", requestId: "", message: "", cause }, withRenames(changes));
+    await paced(clock, changes, ({ path, after, bytes }) => {
+      absorbed.set(path, { checkpoint: made.id, cause });
+      if (after === null) return;
+      if (bytes === undefined) {
+        // What a look at many paths found is in the store already.
+        if (after.size <= CAPTURE_BYTES && view.store.read.hasObject(after.sha256)) build.countOn([after.sha256]);
+      } else if (bytes.byteLength <= CAPTURE_BYTES) build.keep(after.sha256, bytes);
     });
   }
   let own: NewCheckpoint | undefined;
@@ -181,17 +184,47 @@ async function outsideChanges(view: PlanView, seen: Iterable<Observed>, decided:
     if (sameState(before, one.content)) return;
     changes.push({ path: one.path, before, after: one.content, cause: causeOf(view, one.path, before), bytes: one.bytes });
   });
+  const seenFirst = new Map(changes.filter((one) => one.cause === "import").map((one) => [one.path, one]));
   const present = new Set<string>();
   for (const one of changes) if (one.after !== null) present.add(one.path);
   for (const one of decided) if (one.after !== null) present.add(one.slot.path);
   await paced(view.clock, present, (path) => {
     for (const gone of inTheWay(view, path)) {
+      // It took the place of something recorded: one checkpoint says both, for no tree holds the two.
+      const first = seenFirst.get(path);
+      if (first !== undefined) first.cause = "external";
       if (settled.has(gone.path)) continue;
       settled.add(gone.path);
       changes.push({ path: gone.path, before: gone.content, after: null, cause: "external", bytes: undefined });
     }
   });
   return changes;
+}
+
+/** Names where a file that came came from: the one that went with the same content, where there is one of each and it is not empty. */
+function withRenames(changes: readonly Outside[]): readonly PathChange[] {
+  const went = onlyOnes(changes, ({ before, after }) => (after === null ? before : null));
+  if (went.size === 0) return changes;
+  const came = onlyOnes(changes, ({ before, after }) => (before === null ? after : null));
+  return changes.map((one) => {
+    const key = one.before === null ? keyOf(one.after) : undefined;
+    const from = key === undefined || came.get(key) === null ? undefined : went.get(key);
+    return from === undefined || from === null ? one : { ...one, renamedFrom: from };
+  });
+}
+
+/** Paths by their content; null where several have it. */
+function onlyOnes(changes: readonly Outside[], contentOf: (one: Outside) => PathState): Map<string, string | null> {
+  const found = new Map<string, string | null>();
+  for (const one of changes) {
+    const key = keyOf(contentOf(one));
+    if (key !== undefined) found.set(key, found.has(key) ? null : one.path);
+  }
+  return found;
+}
+
+function keyOf(content: PathState): string | undefined {
+  return content === null || content.size === 0 ? undefined : `${content.kind}${content.sha256}`;
 }
 
 function causeOf(view: PlanView, path: string, before: PathState): "import" | "external" {
