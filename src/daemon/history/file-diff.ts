@@ -102,6 +102,8 @@ async function diffSides(
   const [a = NOTHING, b = NOTHING] = texts;
   // An empty file that comes or goes has no lines to show.
   if (a.length === 0 && b.length === 0) return same;
+  // Handing them to the worker copies both.
+  if (a.length + b.length > BREATHE_BYTES) await turn(signal);
   try {
     const { added, removed, body } = await sources.differ.hunks(a, b, context, signal);
     const patch = context === undefined ? NOTHING : Buffer.concat([head, Buffer.from(header.files), body]);

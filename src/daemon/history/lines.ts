@@ -57,7 +57,8 @@ export function sameBytes(a: Uint8Array, b: Uint8Array): boolean {
 
 /** True for what merges and diffs treat as text: no NUL byte anywhere. Other bytes, valid UTF-8 or not, are kept as they are. */
 export function isText(bytes: Uint8Array): boolean {
-  return !bytes.includes(0);
+  // A Buffer looks by memchr, a hundred times faster than a plain array of bytes.
+  return !asBuffer(bytes).includes(0);
 }
 
 /** The same bytes as a Buffer, for its decoders. Not a copy. */

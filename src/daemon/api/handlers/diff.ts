@@ -118,7 +118,6 @@ class DiffReader {
 
   #side(snapshot: string): Side {
     if (!isHead(snapshot)) {
-      if (snapshot === "base" || snapshot === "published") this.#requireBase();
       return this.#again(findSnapshot(this.#ground, this.#target, snapshot).checkpoint);
     }
     const { head, generation } = this.#target.workspace.state();
@@ -131,15 +130,6 @@ class DiffReader {
     const found = this.#ground.reader.checkpoint(checkpoint);
     if (found === undefined || found.workspace !== this.#target.rowid) throw expired();
     return { checkpoint, generation: found.generation, tree: found.tree };
-  }
-
-  #requireBase(): void {
-    if (this.#ground.reader.workspace(this.#target.rowid)?.base !== "") return;
-    const { files, directoriesLeft } = this.#target.workspace.importProgress();
-    throw new GinError("NOT_READY", "there is no base before the whole tree was looked at once", undefined, {
-      retryAfterMs: 500,
-      facts: { state: "importing", files, directories_left: directoriesLeft },
-    });
   }
 
   async #list(from: Side, to: Side): Promise<readonly RenamedDifference[]> {
