@@ -35,7 +35,7 @@ async function imported(files: Files): Promise<ApiSite> {
   const directory = fastDir();
   put(join(directory, "ws"), files);
   mkdirSync(join(directory, "ws"), { recursive: true });
-  const site = await openApi({ directory, import: true, callers });
+  const site = await openApi({ directory, engine: { import: true }, callers });
   while (!site.workspace.importProgress().done) await new Promise((resolve) => setImmediate(resolve));
   return site;
 }
@@ -93,8 +93,8 @@ describe("Diff", () => {
       path: "src/a.txt",
       status: "DIFF_STATUS_MODIFIED",
       old_path: "",
-      old_sha256: hashOf("1\n2\n3\n"),
-      new_sha256: hashOf("1\ntwo\n3\n"),
+      old_sha256: hashOf(Buffer.from("1\n2\n3\n")),
+      new_sha256: hashOf(Buffer.from("1\ntwo\n3\n")),
       old_size: "6",
       new_size: "8",
       old_executable: false,

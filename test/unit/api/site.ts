@@ -125,7 +125,6 @@ export async function openApi(options: SiteOptions = {}): Promise<ApiSite> {
   const engine = await openEngine(directory, {
     ...options.engine,
     leases: { judge: (...asked) => leases?.judge(...asked) },
-    ...(options.import === undefined ? {} : { import: options.import }),
   });
   const { store } = engine;
   const { changesKept } = options;
