@@ -39,7 +39,8 @@ function told(out: Output, message: JsonObject): Told {
   const nothing = { who: "", id: "", time: "" };
   if ("trimmed" in message) {
     const kinds = texts(object(message, "trimmed"), "kinds").map((kind) => short(kind, "WATCH_KIND_"));
-    const what = `${kinds.join(" and ")} events are not all kept: read the workspace again`;
+    const next = kinds.join() === "lease" ? "those held now follow" : "read the workspace again";
+    const what = `${kinds.join(" and ")} events are not all kept: ${next}`;
     return { ...nothing, word: "gap", style: "red", what };
   }
   if ("ready" in message) return { ...nothing, word: "ready", style: "dim", what: "" };

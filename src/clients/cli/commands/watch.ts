@@ -37,7 +37,7 @@ async function follow(context: Context, request: JsonObject): Promise<string> {
   const end = (): void => ending.abort();
   process.once("SIGINT", end);
   process.once("SIGTERM", end);
-  const onBreak = (why: Error): void => err.line(`gin: ${why.message}: waiting for the daemon`);
+  const onBreak = (why: Error): void => err.line(`gin: ${why.message}; waiting for it to come back`);
   let cursor = "";
   let readyBefore = false;
   try {
