@@ -15,7 +15,7 @@ export interface CommandSpec {
   readonly args: readonly string[];
   /** Absolute. */
   readonly cwd: string;
-  /** The whole environment: nothing of the daemon's own is added but PATH and HOME. */
+  /** The whole environment: nothing of the daemon's own is added, so PATH must be in it. */
   readonly env: Readonly<Record<string, string>>;
   /** Milliseconds until it is ended; default 30,000. Not for `open`. */
   readonly timeoutMs?: number;

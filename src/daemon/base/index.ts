@@ -5,6 +5,7 @@ export type * from "./commands.ts";
 export type * from "./directory-watch.ts";
 export { type ErrorMore, errnoOf, GinError, type Json, toGinError } from "./error.ts";
 export type * from "./fs.ts";
+export { nodeCommands } from "./node-commands.ts";
 export { nodeDirectoryWatch } from "./node-directory-watch.ts";
 export { nodeFs } from "./node-fs.ts";
 export {

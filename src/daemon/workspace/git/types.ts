@@ -17,7 +17,7 @@ export interface GitReader {
   head(signal?: AbortSignal): Promise<GitHead>;
   /** The same, at most a second old: for telling that HEAD moved. */
   headNow(): Promise<GitHead>;
-  /** The files of a commit's tree below the root, in Git's order. Submodules are left out: they are boundaries. Empty for `null`. */
+  /** The files of a commit's tree below the root, in Git's order. Left out are submodules, which are boundaries, and names that are not UTF-8; protected names are not. Empty for `null`. */
   tree(commit: string | null, signal?: AbortSignal): Promise<readonly GitEntry[]>;
   /** Size of a blob in bytes. */
   size(blob: string): Promise<number>;
