@@ -8,4 +8,9 @@ export const PROOF_ROWS = [
   { row: "G8", count: 10_000, promise: "requests resent after cuts: one generation a request" },
   { row: "G9", count: 2_000, promise: "leases expire in mid-flight: no save under an old fence" },
   { row: "G19", count: 1, promise: "fsync calls of a save: at most two, whatever its width" },
+  {
+    row: "U1",
+    count: 2_000,
+    promise: "undo of one agent among others: planned apart it commits and leaves their bytes, overlapping it conflicts",
+  },
 ];

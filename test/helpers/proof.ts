@@ -1,7 +1,7 @@
 import { scaled } from "./scale.ts";
 
 /** Rows of `npm run proof`; scripts/lib/proof-rows.mjs says what each needs. */
-export type ProofRow = "G1" | "G2" | "G5" | "G6" | "G7" | "G8" | "G9" | "G19";
+export type ProofRow = "G1" | "G2" | "G5" | "G6" | "G7" | "G8" | "G9" | "G19" | "U1";
 
 /** How many cases a row runs: `test` in `npm test` (scaled), `proof` in `npm run proof`. */
 export function proofCount(_row: ProofRow, counts: { readonly test: number; readonly proof: number }): number {
