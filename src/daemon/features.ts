@@ -28,6 +28,18 @@ export function featuresOf(config: Config, files: FilesFeatures): readonly Featu
           : "the journal is on disk before the answer, files follow",
     },
     { name: "lease_policy", value: config.require_lease, note: "who must hold a lease to write" },
-    { name: "watcher", value: "off", note: "a path is compared with the disk when it is read or saved" },
+    watcherOf(config.watcher),
   ];
+}
+
+/** The kind that is asked for; how it does in a workspace (it may have to poll) says Context. */
+function watcherOf(kind: Config["watcher"]): FeatureFact {
+  const value = kind !== "auto" ? kind : process.platform === "linux" ? "native" : "chokidar";
+  const note =
+    value === "off"
+      ? "a path is compared with the disk when it is read or saved"
+      : value === "polling"
+        ? "the tree is looked at again and again"
+        : "changes outside gin are recorded when they have settled; Context says how it does";
+  return { name: "watcher", value, note };
 }

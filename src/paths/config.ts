@@ -38,6 +38,12 @@ export const SETTINGS = {
     default: "default",
     about: "strict syncs every file and directory before the answer",
   },
+  watcher: {
+    kind: "choice",
+    of: ["auto", "native", "chokidar", "polling", "off"],
+    default: "auto",
+    about: "how outside changes are noticed; auto: native on Linux, chokidar elsewhere",
+  },
   sensitive: { kind: "list", default: [], about: "further protected names or globs; the built-in ones stay" },
   log_level: {
     kind: "choice",
@@ -59,6 +65,27 @@ export const SETTINGS = {
     default: 1_800_000,
     about: "milliseconds without use after which a daemon started on demand ends",
   },
+  quota_bytes: {
+    kind: "count",
+    min: 1_048_576,
+    max: 999_999_999_999_999,
+    default: 2_147_483_648,
+    about: "bytes of history the host keeps; beyond it the oldest contents go",
+  },
+  checkpoint_days: {
+    kind: "count",
+    min: 1,
+    max: 36_500,
+    default: 90,
+    about: "days after which a checkpoint leaves the log",
+  },
+  checkpoint_count: {
+    kind: "count",
+    min: 100,
+    max: 1_000_000,
+    default: 100_000,
+    about: "checkpoints of a workspace that stay in the log",
+  },
 } as const satisfies Record<string, Setting>;
 
 /** Name of a setting. */
@@ -74,10 +101,14 @@ export interface Config {
   readonly allow_origins: readonly string[];
   readonly require_lease: "auto" | "always" | "never";
   readonly durability: "default" | "strict";
+  readonly watcher: "auto" | "native" | "chokidar" | "polling" | "off";
   readonly sensitive: readonly string[];
   readonly log_level: "debug" | "info" | "warn" | "error";
   readonly log_bytes: number;
   readonly idle_ms: number;
+  readonly quota_bytes: number;
+  readonly checkpoint_days: number;
+  readonly checkpoint_count: number;
 }
 
 /** What a file or a command line sets: any part. */

@@ -24,6 +24,7 @@ const SETTING_FLAGS: { readonly [flag: string]: ConfigKey } = {
   "allow-origin": "allow_origins",
   "require-lease": "require_lease",
   durability: "durability",
+  watcher: "watcher",
   "log-level": "log_level",
 };
 const FILE_FLAGS = new Set(["tls-cert", "tls-key", "client-ca"]);
@@ -48,6 +49,7 @@ export const command: Command = {
     "allow-origin": { type: "string", multiple: true },
     "require-lease": { type: "string" },
     durability: { type: "string" },
+    watcher: { type: "string" },
     "log-level": { type: "string" },
   },
   help: [
@@ -60,6 +62,7 @@ export const command: Command = {
     ["--allow-host, --allow-origin NAME", "accept this Host or Origin too; may be repeated"],
     ["--require-lease WHO", "auto (callers over TCP), always or never"],
     ["--durability KIND", "default, or strict: each file and directory synced too"],
+    ["--watcher KIND", "how outside changes are noticed: auto, native, chokidar, polling or off"],
     ["--log-level LEVEL", "debug, info, warn or error"],
   ],
   async run(context) {
