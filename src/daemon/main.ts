@@ -36,7 +36,7 @@ import { openTcp } from "./listen.ts";
 import { callerKey, createListener, type Listener } from "./listener/index.ts";
 import { refreshLocalToken } from "./local-token.ts";
 import { createGate, createTokens } from "./policy/index.ts";
-import { openStore, sqliteVersion, takeLock } from "./store/index.ts";
+import { createCollector, openStore, sqliteVersion, takeLock } from "./store/index.ts";
 import { createWorkspace, type FilesFeatures, openRoot as openConfined } from "./workspace/index.ts";
 
 const clock: Clock = systemClock;
@@ -45,6 +45,7 @@ const random = systemRandom;
 /** How often gin looks after what is not urgent: WAL, old rows, claims, the local token. */
 const UPKEEP_MS = 60_000;
 const CLAIMS_MS = 3_600_000;
+const DAY_MS = 86_400_000;
 
 /** Starts and serves until told to end; the process's exit is the only way out. */
 async function runDaemon(options: DaemonOptions): Promise<void> {
@@ -82,6 +83,14 @@ async function serve(options: DaemonOptions, paths: HostPaths, config: Config, l
   const merger = createMerger();
   const differ = createDiffer();
   const leases = createLeases({ store, clock, random });
+  const garbage = createCollector({
+    store,
+    clock,
+    log,
+    quotaBytes: config.quota_bytes,
+    checkpointMs: config.checkpoint_days * DAY_MS,
+    checkpointCount: config.checkpoint_count,
+  });
   const hosting = new Hosting({
     paths,
     store,
@@ -128,6 +137,7 @@ async function serve(options: DaemonOptions, paths: HostPaths, config: Config, l
     log,
     store,
     leases,
+    garbage,
     differ,
     host: control,
     tokens,
@@ -150,7 +160,14 @@ async function serve(options: DaemonOptions, paths: HostPaths, config: Config, l
   const lifecycle = new Lifecycle({
     drain: (ms) => listening.drain(ms),
     closeListener: () => listening.close(),
-    close: [() => hosting.closeAll(), () => leases.close(), () => merger.close(), () => differ.close(), () => store.close()],
+    close: [
+      () => garbage.close(),
+      () => hosting.closeAll(),
+      () => leases.close(),
+      () => merger.close(),
+      () => differ.close(),
+      () => store.close(),
+    ],
     metadataFile: paths.metadata,
     release: () => lock.release(),
     log,
@@ -173,7 +190,7 @@ async function serve(options: DaemonOptions, paths: HostPaths, config: Config, l
   lifecycle.onSignals();
   listening.setServing(true);
   every(UPKEEP_MS, log, async () => {
-    await store.write("upkeep", { nowMs: clock.wallMs() });
+    await garbage.tend();
     if (bound !== undefined) await refreshLocalToken(paths.localToken, tokens, clock);
   });
   every(CLAIMS_MS, log, async () => hosting.touchClaims());

@@ -3,7 +3,7 @@ import type { Caller, Clock, Log, Random } from "../base/index.ts";
 import type { Differ } from "../history/index.ts";
 import type { Leases } from "../lease/index.ts";
 import type { Tokens } from "../policy/index.ts";
-import type { RequestRow, Store } from "../store/index.ts";
+import type { Collector, RequestRow, Store } from "../store/index.ts";
 import type { Workspace } from "../workspace/index.ts";
 
 /** A workspace as the host holds it: its names, and its actor while it is open. */
@@ -104,6 +104,8 @@ export interface ApiDeps {
   readonly log: Log;
   readonly store: Store;
   readonly leases: Leases;
+  /** gc, and the bytes of history it holds to. */
+  readonly garbage: Pick<Collector, "collect" | "quotaBytes">;
   readonly differ: Differ;
   readonly host: HostControl;
   readonly tokens: Pick<Tokens, "create" | "revoke" | "list" | "token">;

@@ -112,8 +112,9 @@ export const REASONS = {
   ),
   HISTORY_TRIMMED: reason(
     Code.FailedPrecondition,
-    "the content was dropped to keep history within its quota",
+    "what that checkpoint held was given up to keep history within its bounds",
     "use a newer snapshot",
+    ["checkpoint", "kept_from"],
   ),
   LEASE_REQUIRED: reason(
     Code.FailedPrecondition,
@@ -204,7 +205,13 @@ export const REASONS = {
     [],
     true,
   ),
-  NOT_READY: reason(Code.Unavailable, "the answer is not known yet", "retry after retry_after_ms", ["state", "files", "directories_left"], true),
+  NOT_READY: reason(
+    Code.Unavailable,
+    "the answer is not known yet",
+    "retry after retry_after_ms",
+    ["state", "files", "directories_left"],
+    true,
+  ),
   UNSUPPORTED: reason(Code.Unimplemented, "this host cannot do it", "see Capabilities", ["supported", "requested"]),
   PREVIEW_STALE: reason(Code.Aborted, "what was previewed changed", "preview again", ["paths"]),
   BRANCH_CHECKED_OUT: reason(Code.FailedPrecondition, "the branch is checked out in a worktree", "publish to another branch", [

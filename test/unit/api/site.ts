@@ -19,7 +19,7 @@ import { createDiffer } from "../../../src/daemon/history/index.ts";
 import { createLeases, type Leases } from "../../../src/daemon/lease/index.ts";
 import { callerKey } from "../../../src/daemon/listener/index.ts";
 import { createTokens } from "../../../src/daemon/policy/index.ts";
-import type { Store } from "../../../src/daemon/store/index.ts";
+import { createCollector, type Store } from "../../../src/daemon/store/index.ts";
 import type { Workspace } from "../../../src/daemon/workspace/index.ts";
 import { atTeardown } from "../../helpers/teardown.ts";
 import { fastTemp, openSite as openEngine } from "../../kernel/workspace/site.ts";
@@ -78,6 +78,8 @@ export interface CallOptions {
 /** Settings of a site. */
 export interface SiteOptions {
   readonly directory?: string;
+  /** Bytes of history; default 2 GiB. */
+  readonly quotaBytes?: number;
   readonly requireLease?: "auto" | "always" | "never";
   readonly clock?: Clock;
   readonly callers?: { readonly [name: string]: Caller };
@@ -142,12 +144,22 @@ export async function openApi(options: SiteOptions = {}): Promise<ApiSite> {
   }));
   const shutdowns: number[] = [];
   const differ = createDiffer();
+  const garbage = createCollector({
+    store,
+    clock: systemClock,
+    log,
+    quotaBytes: options.quotaBytes ?? 2 ** 31,
+    checkpointMs: 90 * 86_400_000,
+    checkpointCount: 100_000,
+    readersMs: 0,
+  });
   const api = createApi({
     clock,
     random: systemRandom,
     log,
     store,
     leases,
+    garbage,
     differ,
     host: fakeHost(store, hosted, shutdowns),
     tokens: createTokens({ store, clock, random: systemRandom, log }),

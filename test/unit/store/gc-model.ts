@@ -1,4 +1,4 @@
-import type { GarbageOptions, GarbageReport, SaveCommit, Store } from "../../../src/daemon/store/index.ts";
+import type { GarbageOptions, GarbageReport, GarbageStep, SaveCommit, Store } from "../../../src/daemon/store/index.ts";
 import type { Line } from "./line.ts";
 
 export const DAY = 86_400_000;
@@ -24,7 +24,7 @@ export async function collect(
   await store.write("gc.begin", options);
   let durable = false;
   for (let slice = 0; ; slice++) {
-    const step = await store.write("gc.step", { durable });
+    const step: GarbageStep = await store.write("gc.step", { durable });
     if (step.phase === "done") return step.report;
     if (step.phase === "lost") throw new Error(`the run was lost in slice ${slice}`);
     ({ durable } = step);

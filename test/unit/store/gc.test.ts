@@ -144,7 +144,7 @@ describe("gc", () => {
       const id = await line.save({ f: `${round}`, [`n${round}`]: "x" }, {}, { timeMs: round < 10 ? 1 : 20 * DAY + round });
       if (round === 4) {
         const made = { id: "an_1", workspace: line.rowid, checkpoint: id, principal: "alice", requestId: "r", thread: "an_1" };
-        const annotation = { ...made, text: "kept", replyTo: "", corrects: "", evidenceId: "", timeMs: 1, anchors: [] };
+        const annotation = { ...made, text: "kept", replyTo: "", corrects: "", evidenceId: "", timeMs: 1, seq: 0, anchors: [] };
         await store.write("annotation.write", { annotation });
       }
     }

@@ -109,9 +109,12 @@ function leasesOf(ground: Ground, request: ContextRequest, call: Invocation) {
 
 function historyOf(ground: Ground, rowid: number) {
   const facts = ground.reader.facts();
-  const first = ground.reader.checkpointAt(rowid, 1);
+  const keptFrom = ground.reader.workspace(rowid)?.keptFrom ?? 0;
+  const first = ground.reader.checkpointAt(rowid, Math.max(1, keptFrom));
   return {
-    historyBytes: BigInt(facts.bytes),
+    // Before gc has ever looked, all of it counts.
+    historyBytes: BigInt(Math.max(0, facts.bytes - facts.neededBytes)),
+    historyQuotaBytes: BigInt(ground.garbage.quotaBytes),
     historyCompleteSince: timestampFromMs(first?.timeMs ?? facts.createdMs),
   };
 }

@@ -1,5 +1,5 @@
 import { GinError } from "../../base/index.ts";
-import type { Hash, PathState } from "../../store/index.ts";
+import type { Checkpoint, Hash, PathState } from "../../store/index.ts";
 import { checkPath, isSensitive, notReady } from "../../workspace/index.ts";
 import type { Ground, Target } from "../invocation.ts";
 
@@ -16,7 +16,7 @@ export function isHead(snapshot: string): boolean {
 }
 
 /**
- * The checkpoint a snapshot names: "base", "published" or an id of this workspace. Throws ID_NOT_FOUND; NOT_READY for the base while the import
+ * The checkpoint a snapshot names: "base", "published" or an id of this workspace. Throws ID_NOT_FOUND; HISTORY_TRIMMED; NOT_READY for the base while the import
  * that makes it goes on.
  */
 export function findSnapshot(ground: Ground, target: Target, snapshot: string): Snapshot {
@@ -29,7 +29,21 @@ export function findSnapshot(ground: Ground, target: Target, snapshot: string): 
       facts: { id: snapshot.slice(0, 128) },
     });
   }
+  requireKept(ground, target, found);
   return { checkpoint: found.id, tree: found.tree };
+}
+
+/**
+ * Refuses a checkpoint whose contents gc has given up, in whole or in part (HISTORY_TRIMMED, with the first generation that is kept whole).
+ * The base is always whole, and so is an old state that is the present one again.
+ */
+export function requireKept(ground: Ground, target: Target, checkpoint: Checkpoint): void {
+  const row = ground.reader.workspace(target.rowid);
+  if (row === undefined || checkpoint.generation >= row.keptFrom) return;
+  if (checkpoint.id === row.base || checkpoint.tree === row.tree) return;
+  throw new GinError("HISTORY_TRIMMED", `what was there before generation ${row.keptFrom} is not kept`, undefined, {
+    facts: { checkpoint: checkpoint.id, kept_from: row.keptFrom },
+  });
 }
 
 /** The workspace's base checkpoint, "" before the import has ended; what is published is the base until something else is. */
