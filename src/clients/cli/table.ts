@@ -18,6 +18,7 @@ export const COMMANDS: { readonly [words: string]: Row } = {
   read: { summary: "print a file, or list a directory", load: () => import("./commands/read.ts") },
   save: { summary: "save a file, or a whole Save from JSON", load: () => import("./commands/save.ts") },
   rm: { summary: "delete a file", load: () => import("./commands/rm.ts") },
+  diff: { summary: "what differs between two snapshots, as a patch", load: () => import("./commands/diff.ts") },
   log: { summary: "checkpoints, newest first", load: () => import("./commands/log.ts") },
   watch: { summary: "what happens, as it happens", load: () => import("./commands/watch.ts") },
   explain: { summary: "what an id, a request or a reason is", load: () => import("./commands/explain.ts") },
