@@ -1,66 +1,26 @@
-import { spawnSync } from "node:child_process";
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { pathToFileURL } from "node:url";
-import { build } from "esbuild";
 import { beforeAll, expect, it } from "vitest";
 import { FAIL_POINTS, type FailPoint, noFailPoints } from "../../../src/daemon/base/index.ts";
 import type { EditInput } from "../../../src/daemon/workspace/index.ts";
 import { proofCount, reportProof } from "../../helpers/proof.ts";
 import { type Chance, chance } from "../../helpers/random.ts";
-import { repo } from "../../helpers/repo.ts";
 import { tempDir } from "../../helpers/temp.ts";
 import { checkImage, type History } from "./check-image.ts";
 import { diskFiles } from "./site.ts";
+import { bundleVictim, type RunVictim } from "./victim-bundle.ts";
 
-let victim: string;
-let worker: string;
+let run: RunVictim;
 
 beforeAll(async () => {
-  // Bundled once: a process a kill would otherwise spend its time on compiling.
-  const out = join(repo, ".build", `victim-${process.pid}`);
-  mkdirSync(out, { recursive: true });
-  await build({
-    absWorkingDir: repo,
-    entryPoints: {
-      victim: "test/kernel/workspace/victim.ts",
-      "store-worker": "src/daemon/store/worker.ts",
-      "history-worker": "src/daemon/history/worker.ts",
-    },
-    outdir: out,
-    outExtension: { ".js": ".mjs" },
-    bundle: true,
-    format: "esm",
-    platform: "node",
-    target: "node20",
-    external: ["better-sqlite3", "better-sqlite3-v12", "koffi", "vitest", "esbuild", "tsx", "tsx/esm/api"],
-    banner: { js: 'import{createRequire as __r}from"node:module";const require=__r(import.meta.url);' },
-    inject: ["scripts/lib/cjs-globals.mjs"],
-    logLevel: "error",
-  });
-  victim = join(out, "victim.mjs");
-  worker = pathToFileURL(join(out, "store-worker.mjs")).href;
+  run = await bundleVictim();
 });
+
+/** The points of saves and of recovery; those of an import have a test of their own, as has what else is not on a save's way. */
+const POINTS = FAIL_POINTS.filter((point) => /^(save|stage|side|commit|apply|mark|durable|recover)\./.test(point));
 
 /** Points inside recovery: they need a death in a save first. */
 const inRecovery = (point: FailPoint): boolean => point.startsWith("recover.");
-
-function run(orders: {
-  directory: string;
-  journal: string;
-  label: string;
-  boot: string;
-  saves: number;
-  point?: FailPoint;
-  nth: number;
-}): boolean {
-  const ended = spawnSync(process.execPath, [victim, JSON.stringify({ ...orders, worker })], {
-    encoding: "utf8",
-    env: { ...process.env, NODE_EXTRA_CA_CERTS: "" },
-  });
-  if (ended.signal !== "SIGKILL" && ended.status !== 0) throw new Error(`the victim failed by itself: ${ended.stderr}`);
-  return ended.signal === "SIGKILL";
-}
 
 function historyOf(journal: string): History {
   const history: History = { attempted: new Map(), acknowledged: new Set() };
@@ -95,12 +55,12 @@ function editOutside(random: Chance, directory: string): Map<string, Buffer> {
 
 it("G2: kill -9 at every point of a save and of recovery loses nothing that was acknowledged", async () => {
   const random = chance("kills");
-  const wanted = proofCount("G2", { test: 60, proof: 15 * FAIL_POINTS.length });
+  const wanted = proofCount("G2", { test: 60, proof: 15 * POINTS.length });
   const broken: string[] = [];
   const killedAt = new Map<FailPoint, number>();
   let count = 0;
   for (let index = 0; count < wanted; index++) {
-    const point = FAIL_POINTS[index % FAIL_POINTS.length] as FailPoint;
+    const point = POINTS[index % POINTS.length] as FailPoint;
     const directory = tempDir("g2");
     const journal = join(directory, "journal");
     const label = `k${index}-${random.int(2 ** 30)}`;
@@ -127,7 +87,7 @@ it("G2: kill -9 at every point of a save and of recovery loses nothing that was 
       broken.push(`${point}: ${fault}`);
     count++;
   }
-  const never = FAIL_POINTS.filter((point) => !killedAt.has(point));
+  const never = POINTS.filter((point) => !killedAt.has(point));
   reportProof({ row: "G2", count, violations: broken.length, seed: random.seed, points: killedAt.size, never: never.join(" ") });
   expect(broken).toEqual([]);
   // Points a random plan may not pass: they need a large content, or a path that recovery has to write again.

@@ -5,9 +5,10 @@ import { openStore, type StoreOptions } from "../../../src/daemon/store/index.ts
 import { chance } from "../../helpers/random.ts";
 import { applyTo, type Model, pathsOf, someEdits } from "./model.ts";
 import { diskFiles, openSite, saveInput } from "./site.ts";
+import { imported } from "./whole.ts";
 
 /** What the parent says on argv. */
-interface Orders {
+export interface Orders {
   readonly directory: string;
   readonly journal: string;
   readonly label: string;
@@ -17,6 +18,8 @@ interface Orders {
   readonly point?: FailPoint;
   readonly nth: number;
   readonly worker: string;
+  /** Whether it imports the whole tree, and waits for the end of that before it saves. */
+  readonly import?: boolean;
 }
 
 /** Points that the store's thread passes; the rest are passed on the main thread. */
@@ -36,7 +39,13 @@ async function main(orders: Orders): Promise<void> {
     ...(inStore && orders.point !== undefined ? { failAt: { point: orders.point, how: "exit", nth: orders.nth } } : {}),
   };
   const store = await openStore(options);
-  const site = await openSite(orders.directory, { store, boot: orders.boot, failPoints: inStore ? noFailPoints : die });
+  const site = await openSite(orders.directory, {
+    store,
+    boot: orders.boot,
+    failPoints: inStore ? noFailPoints : die,
+    import: orders.import === true,
+  });
+  if (orders.import === true) await imported(site);
   const random = chance(orders.label);
   const model: Model = new Map([...diskFiles(`${orders.directory}/ws`)]);
   for (let index = 0; index < orders.saves; index++) {
