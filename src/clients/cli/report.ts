@@ -91,7 +91,8 @@ function isDirectoryGone(thrown: unknown): boolean {
   return thrown instanceof Error && "syscall" in thrown && thrown.syscall === "uv_cwd";
 }
 
-function headline(err: Output, reason: string, message: string): void {
+/** The first line of a failure: its reason and what happened. */
+export function headline(err: Output, reason: string, message: string): void {
   const coded = reason === "" ? "" : `${err.style("bold", showLine(reason))}: `;
   err.line(`${err.style("red", "gin:")} ${coded}${showLine(message)}`);
 }
