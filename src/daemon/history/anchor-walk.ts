@@ -9,13 +9,13 @@ export interface Walked {
   readonly generation: number;
   /** Where the content is, or was last. */
   readonly path: string;
-  /** False when the file is gone. */
+  /** False when nothing is there. */
   readonly present: boolean;
   /** Of the content now. */
   readonly sha256: Hash;
   /**
    * Over the lines of the content: each anchored line's number then, or NONE. Undefined as long as nothing changed; empty where
-   * none of them is left.
+   * none of them is left. For a whole file: one of 1, or empty when it is not the file any more.
    */
   readonly runs: readonly Run[] | undefined;
   readonly unknown: boolean;
@@ -79,20 +79,18 @@ export class AnchorWalk {
   async #step(at: Walked, touch: PathTouch): Promise<Walked> {
     const { workspace } = this.#lines;
     const undoing = touch.cause === "undo" || touch.cause === "redo";
-    if (!at.present) return undoing ? this.#bringBack(await this.#passing(at, touch), touch) : at;
-    const { sha256 } = at;
     // The base is not told by touches: what was imported over it came to a path that nothing had touched.
-    const before: Content = touch.before ?? { kind: "file", sha256, size: 0, executable: false };
+    const base: PathState = at.runs === undefined ? { kind: "file", sha256: at.sha256, size: 0, executable: false } : null;
+    const before = touch.before ?? base;
     const to = this.#reader.renamedTo(workspace, touch.path, touch.generation);
     const target = to === undefined ? touch : (this.#reader.touchAt(workspace, to, touch.generation) ?? touch);
-    // A path that another was renamed onto holds the other's lines now.
-    const replaced = to === undefined && touch.renamedFrom !== undefined;
-    const after = replaced ? null : target.after;
-    const begun = this.#begin(at, before, after);
+    const begun = before === null ? at : this.#begin(at, before, target.after);
     if (begun.unknown) return begun;
     const noted = { ...begun, taken: this.#note(begun, touch, before) };
-    const here = await this.#carry(noted, before, after, target.path, undoing);
-    return undoing && !here.unknown ? this.#bringBack(here, touch) : here;
+    // A path that another was renamed onto holds the other's lines now.
+    const replaced = to === undefined && touch.renamedFrom !== undefined;
+    const here = await this.#carry(noted, replaced ? null : before, target.after, target.path, undoing);
+    return undoing && !here.unknown && !sameContent(before, target.after) ? this.#bringBack(here, touch) : here;
   }
 
   /** The runs of the content as it was anchored, once it changes. */
@@ -100,7 +98,7 @@ export class AnchorWalk {
     const { startLine, endLine } = this.#lines;
     if (at.runs !== undefined) return at;
     if (startLine === 0) return { ...at, runs: uniform(1, 1) };
-    if (after !== null && after.kind === before.kind && after.sha256 === before.sha256) return at;
+    if (sameContent(before, after)) return at;
     const text = this.#texts.text(before);
     if (typeof text !== "object") return { ...at, unknown: true };
     const anchored = Array.from({ length: endLine - startLine + 1 }, (_, index) => ({ lines: 1, value: startLine + index }));
@@ -108,26 +106,29 @@ export class AnchorWalk {
   }
 
   /** Keeps how a checkpoint found the lines, when it is known to be taken back. */
-  #note(at: Walked, touch: PathTouch, before: Content): Walked["taken"] {
-    if (at.runs === undefined || !followed(at.runs) || this.#reader.undoneBy(touch.checkpoint).length === 0) return at.taken;
+  #note(at: Walked, touch: PathTouch, before: PathState): Walked["taken"] {
+    if (before === null || at.runs === undefined || !followed(at.runs)) return at.taken;
+    if (this.#reader.undoneBy(touch.checkpoint).length === 0) return at.taken;
     return new Map(at.taken).set(touch.checkpoint, { path: at.path, before, runs: at.runs });
   }
 
-  async #carry(at: Walked, before: Content, after: PathState, path: string, undoing: boolean): Promise<Walked> {
-    if (after === null || before.kind !== after.kind) return { ...at, path, present: false, runs: [], sha256: "" };
-    const there = { ...at, path, sha256: after.sha256 };
-    if (before.sha256 === after.sha256 || this.#lines.startLine === 0 || at.runs === undefined) return there;
+  async #carry(at: Walked, before: PathState, after: PathState, path: string, undoing: boolean): Promise<Walked> {
+    if (after === null) return { ...at, path, present: false, runs: [], sha256: "" };
+    const there = { ...at, path, present: true, sha256: after.sha256 };
+    if (sameContent(before, after)) return there;
+    if (this.#lines.startLine === 0) return before === null ? { ...there, runs: [] } : there;
+    if (before?.kind !== after.kind) return { ...there, runs: undoing ? this.#fresh(after) : [] };
+    if (at.runs === undefined) return there;
     // With none left there is nothing to carry; only an undo may bring some back.
     if (!undoing && !followed(at.runs)) return { ...there, runs: [] };
-    const runs = await this.#mapped(at.runs, before, after, FRESH);
+    const runs = await this.#mapped(at.runs, before, after, undoing ? FRESH : NONE);
     if (runs !== undefined) return { ...there, runs };
     return { ...there, runs: [], unknown: followed(at.runs) };
   }
 
-  /** An undo at a path whose file is gone: which lines it brings. */
-  async #passing(at: Walked, { before, after }: PathTouch): Promise<Walked> {
-    if (before === null || after === null || this.#lines.startLine === 0) return { ...at, runs: [] };
-    return { ...at, runs: (await this.#mapped([], before, after, FRESH)) ?? [] };
+  #fresh(content: Content): Run[] {
+    const text = this.#texts.text(content);
+    return typeof text === "object" ? uniform(text.count, FRESH) : [];
   }
 
   /** Runs of one content on the lines of another; undefined where that cannot be told. Empty runs stand for lines of none. */
@@ -178,8 +179,7 @@ export class AnchorWalk {
     const same = found.before.sha256 === after.sha256;
     const there = same ? found.runs : await this.#mapped(found.runs, found.before, after, NONE);
     if (there === undefined) return { ...back, unknown: true };
-    const here =
-      at.runs !== undefined && at.runs.length > 0 && path === touchedPath(at, touch) ? at.runs : uniform(linesOf(there), FRESH);
+    const here = at.present && path === at.path ? (at.runs ?? []) : uniform(linesOf(there), FRESH);
     const seen = new Set(here.map(({ value }) => value));
     return {
       ...back,
@@ -188,12 +188,11 @@ export class AnchorWalk {
   }
 }
 
-/** The path whose lines the runs are of, in the step of a touch. */
-function touchedPath(at: Walked, touch: PathTouch): string {
-  return at.present ? at.path : touch.path;
+function sameContent(before: PathState, after: PathState): boolean {
+  return before !== null && after !== null && before.kind === after.kind && before.sha256 === after.sha256;
 }
 
 /** True when some of the lines are left. */
-function followed(runs: readonly Run[]): boolean {
+export function followed(runs: readonly Run[]): boolean {
   return runs.some(({ value }) => value !== NONE && value !== FRESH);
 }

@@ -1,7 +1,7 @@
 import type { Clock } from "../base/index.ts";
 import type { Store } from "../store/index.ts";
 import type { AnchoredLines, AnchorPlace, Anchors } from "./anchor-types.ts";
-import { AnchorWalk, type Walked } from "./anchor-walk.ts";
+import { AnchorWalk, followed, type Walked } from "./anchor-walk.ts";
 import { NONE } from "./spans.ts";
 import { Pace } from "./spans-pace.ts";
 import { Texts } from "./spans-texts.ts";
@@ -46,7 +46,7 @@ function placeOf(lines: AnchoredLines, walked: Walked): AnchorPlace {
   const { path } = walked;
   if (walked.unknown) return { standing: "unknown", path: "", startLine: 0, endLine: 0 };
   if (lines.startLine === 0) {
-    if (!walked.present) return gone();
+    if (!walked.present || (walked.runs !== undefined && !followed(walked.runs))) return gone();
     const standing = walked.sha256 !== lines.sha256 ? "changed" : path === lines.path ? "same" : "moved";
     return { standing, path, startLine: 0, endLine: 0 };
   }
