@@ -10,9 +10,9 @@ export interface WatchOptions {
   readonly onBreak?: ((why: Error) => void) | undefined;
 }
 
-/** Milliseconds between two attempts: twice as long each time, up to the second. */
+/** Milliseconds before the first attempt to open it again, and between later ones: twice as long each time, at most the second. */
 const FIRST_WAIT_MS = 100;
-const LAST_WAIT_MS = 2_000;
+const LAST_WAIT_MS = 1_000;
 
 /** Reasons that an end has nothing to do with this stream: the daemon leaves, or has no place for now. */
 const PASSING: ReadonlySet<string> = new Set(["BUSY", "NOT_READY"]);
