@@ -1,10 +1,21 @@
 import * as fs from "node:fs";
-import { type DaemonOptions, type NotReadyLine, PathsError, type ReadyLine, TokenFileError } from "../paths/index.ts";
+import {
+  type DaemonOptions,
+  type NotReadyLine,
+  type NotRestoredLine,
+  PathsError,
+  type ReadyLine,
+  type RestoredLine,
+  TokenFileError,
+} from "../paths/index.ts";
 import { toGinError } from "./base/index.ts";
 import { writeStderr } from "./host/index.ts";
 
-/** Tells whoever started the daemon that it serves, or why it cannot: on the inherited descriptor, else on standard output. */
-export function announce(line: ReadyLine | NotReadyLine, options: Pick<DaemonOptions, "ready_fd">): void {
+/** Tells whoever started the daemon that it serves (or what it restored), or why it cannot: on the inherited descriptor, else on standard output. */
+export function announce(
+  line: ReadyLine | NotReadyLine | RestoredLine | NotRestoredLine,
+  options: Pick<DaemonOptions, "ready_fd">,
+): void {
   const fd = options.ready_fd ?? 1;
   try {
     fs.writeSync(fd, `${JSON.stringify(line)}\n`);

@@ -7,13 +7,15 @@ import {
   mergeConfig,
   PROTOCOL,
   parseDaemonOptions,
+  parseRestoreOptions,
   processStart,
   readConfig,
   VERSION,
   writeMetadata,
 } from "../paths/index.ts";
-import { announce, failStart } from "./announce.ts";
+import { announce, explain, failStart } from "./announce.ts";
 import { createApi } from "./api/index.ts";
+import { aroundOf } from "./around.ts";
 import { type Clock, GinError, nodeFs, noFailPoints, systemClock, systemRandom, toGinError } from "./base/index.ts";
 import { createControl } from "./control.ts";
 import { featuresOf } from "./features.ts";
@@ -111,6 +113,8 @@ async function serve(options: DaemonOptions, paths: HostPaths, config: Config, l
         failPoints: noFailPoints,
         durability: config.durability,
         rootOptions: { sensitive: config.sensitive },
+        import: true,
+        around: aroundOf(row, config, { clock, log }),
       }),
   });
   await hosting.recover();
@@ -272,8 +276,24 @@ function every(ms: number, log: DaemonLog, work: () => Promise<void>): void {
   }, ms).unref();
 }
 
+/** `daemon.mjs restore OPTIONS`: no daemon, but the one program beside it that may write a store. */
+async function runRestore(text: string): Promise<void> {
+  try {
+    const { restore } = await import("./restore.ts");
+    announce(restore(parseRestoreOptions(text), new Date(clock.wallMs())), {});
+  } catch (thrown) {
+    const { reason, message, suggestion } = explain(thrown);
+    announce({ restored: false, reason, message, suggestion }, {});
+    process.exit(1);
+  }
+}
+
 let options: DaemonOptions = parseDaemonOptions("{}");
 try {
+  if (process.argv[2] === "restore") {
+    await runRestore(process.argv[3] ?? "{}");
+    process.exit(0);
+  }
   options = parseDaemonOptions(process.argv[2] ?? process.env.GIN_DAEMON_OPTIONS ?? "{}");
   await runDaemon(options);
 } catch (thrown) {

@@ -26,6 +26,13 @@ export {
 export { type DaemonMetadata, processStart, readMetadata, writeMetadata } from "./metadata.ts";
 export { ensurePrivateDirectory, realPathOf, verifyPrivateDirectory, writePrivateFile } from "./private.ts";
 export {
+  type NotRestoredLine,
+  parseRestoreOptions,
+  type RestoredLine,
+  type RestoredWorkspace,
+  type RestoreOptions,
+} from "./restore-options.ts";
+export {
   readSecretFile,
   readTokenFile,
   TokenFileError,

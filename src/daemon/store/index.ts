@@ -6,5 +6,6 @@ export { checkIntegrity } from "./integrity.ts";
 export { readLockNote, takeLock } from "./lock.ts";
 export { openStore } from "./open.ts";
 export type * from "./origin-types.ts";
+export { holdsWork, markRestored, type StoredWorkspace } from "./restored.ts";
 export { loadSqlite, type Sqlite, type SqliteCopy, sqliteVersion } from "./sqlite.ts";
 export type * from "./types.ts";
