@@ -12,7 +12,6 @@ import {
 import { openRoot } from "../../../src/daemon/workspace/files/index.ts";
 import {
   createWatcher,
-  type Ignored,
   type OverflowReason,
   type Watcher,
   type WatcherDeps,
@@ -67,12 +66,8 @@ export class Ear {
   }
 }
 
-/** A started watcher over a root, closed at teardown. */
-export async function listen(
-  root: string,
-  kind: WatcherDeps["kind"],
-  options: Partial<WatcherDeps> & { readonly ignored?: Ignored } = {},
-): Promise<{ watcher: Watcher; ear: Ear }> {
+/** A watcher over a root that is not started, closed at teardown. */
+export function watcherOf(root: string, kind: WatcherDeps["kind"], options: Partial<WatcherDeps> = {}): Watcher {
   const confined = openRoot(root, { fs: nodeFs, random: systemRandom, failPoints: noFailPoints });
   const watcher = createWatcher({
     kind,
@@ -86,11 +81,21 @@ export async function listen(
     log: quiet,
     ...options,
   });
-  const ear = new Ear();
   atTeardown(async () => {
     await watcher.close();
     confined.close();
   });
+  return watcher;
+}
+
+/** A started one, and what it says. */
+export async function listen(
+  root: string,
+  kind: WatcherDeps["kind"],
+  options: Partial<WatcherDeps> = {},
+): Promise<{ watcher: Watcher; ear: Ear }> {
+  const watcher = watcherOf(root, kind, options);
+  const ear = new Ear();
   await watcher.start({
     hint: (paths) => void ear.hints.push(paths),
     overflow: (reason) => void ear.overflows.push(reason),
