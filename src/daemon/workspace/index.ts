@@ -2,7 +2,7 @@
 import { type Fs, nodeFs } from "../base/index.ts";
 import { WorkspaceActor } from "./actor.ts";
 import type { WorkspaceDeps } from "./deps.ts";
-import { openRoot, type RootOptions } from "./files/index.ts";
+import { type ConfinedRoot, openRoot, type RootOptions } from "./files/index.ts";
 import { type Recovered, recover } from "./recovery.ts";
 import type { Workspace } from "./types.ts";
 
@@ -17,13 +17,13 @@ export {
   type RootOptions,
   TEMP_PREFIX,
 } from "./files/index.ts";
-export type { GitEntry, GitReader } from "./git/index.ts";
-export type { IgnoreRules } from "./ignore/index.ts";
+export { type GitEntry, type GitReader, readGit } from "./git/index.ts";
+export { createIgnoreRules, type IgnoreRules } from "./ignore/index.ts";
 export { CAPTURE_BYTES, CHANGE_BYTES, QUEUED_SAVES, WHOLE_READ_BYTES } from "./limits.ts";
 export { notReady } from "./not-ready.ts";
 export type { Recovered } from "./recovery.ts";
 export type * from "./types.ts";
-export type { Watcher, WatcherHooks, WatchHealth } from "./watch/index.ts";
+export { createWatcher, type Watcher, type WatcherHooks, type WatchHealth } from "./watch/index.ts";
 
 /** How to open a workspace; `fs` and `rootOptions` are for tests and the host's configuration. */
 export interface OpenWorkspaceDeps extends Omit<WorkspaceDeps, "root" | "durability"> {
@@ -33,6 +33,8 @@ export interface OpenWorkspaceDeps extends Omit<WorkspaceDeps, "root" | "durabil
   readonly fs?: Fs;
   /** Told what recovery found, before anybody is served. */
   readonly onRecovered?: (recovered: Recovered) => void;
+  /** Makes what stands on the opened root; asked once it is recovered. What it gives wins over the same field here. */
+  readonly around?: (root: ConfinedRoot) => Promise<Pick<WorkspaceDeps, "watcher" | "ignore" | "git">>;
 }
 
 /**
@@ -48,7 +50,7 @@ export async function createWorkspace(deps: OpenWorkspaceDeps): Promise<Workspac
     const recovered = await recover(whole);
     log.info({ workspace: row.id, ...recovered.counts }, "workspace recovered");
     deps.onRecovered?.(recovered);
-    return new WorkspaceActor(whole, recovered);
+    return new WorkspaceActor({ ...whole, ...(await deps.around?.(root)) }, recovered);
   } catch (thrown) {
     root.close();
     throw thrown;
