@@ -96,11 +96,11 @@ ${groups.join("\n")}
     COMPREPLY=($(compgen -W "$words" -- "$current"))
     return
   fi
-  if [[ $one == help && -z $two ]]; then
+  if [[ $one == help && -z $two && $current != -* ]]; then
     COMPREPLY=($(compgen -W ${quote(first.join(" "))} -- "$current"))
     return
   fi
-  if [[ $one == completion ]]; then
+  if [[ $one == completion && $current != -* ]]; then
     COMPREPLY=($(compgen -W ${quote(SHELLS.join(" "))} -- "$current"))
     return
   fi
