@@ -31,6 +31,7 @@ export function createControl(deps: ControlDeps): HostControl {
     workspaces: () => hosting.workspaces(),
     open: (input) => hosting.open(input),
     close: (hosted, remember) => hosting.close(hosted, remember),
+    relink: (hosted, directory, remember) => hosting.relink(hosted, directory, remember),
     remove: (hosted, remember) => hosting.remove(hosted, remember),
     features: () => deps.features,
     facts: () => ({

@@ -106,6 +106,21 @@ export class Hosting {
     });
   }
 
+  /** As HostControl.relink. */
+  relink(hosted: Hosted, directory: string, remember: (relinked: Hosted) => RequestRow): Promise<Hosted> {
+    return this.#inTurn(async () => {
+      const entry = this.#entry(hosted);
+      const root = identify(directory);
+      const { paths } = this.#deps;
+      refuseOwnState(root, [paths.host, paths.data, paths.socketDirectory, rootLockDirectory()]);
+      this.#refuseInPlace(this.#row(hosted.rowid), root);
+      this.#refuseAnothers(hosted.rowid, root);
+      const relinked = await this.#reopen(entry, root);
+      await this.#deps.store.write("request", remember(relinked));
+      return relinked;
+    });
+  }
+
   /** As HostControl.remove. */
   remove(hosted: Hosted, remember: (removed: Hosted) => RequestRow): Promise<Hosted> {
     return this.#inTurn(async () => {
@@ -189,6 +204,26 @@ export class Hosting {
     return { hosted: await this.#create(input, root), created: true };
   }
 
+  /** A served directory that is where it was did not move: what is named is another one, a copy perhaps. */
+  #refuseInPlace(row: WorkspaceRow, root: DirectoryIdentity): void {
+    if (row.status === "closed" || row.root === root.path) return;
+    if (rootChanged({ path: row.root, device: row.device, inode: row.inode }) !== "") return;
+    throw new GinError("ROOT_OVERLAPS", "the workspace's directory is still in its place", "gin workspace close it first", {
+      facts: { workspace: row.id },
+    });
+  }
+
+  /** Also a closed workspace keeps its directory: opening it again must find it. */
+  #refuseAnothers(rowid: number, root: DirectoryIdentity): void {
+    const others = this.#deps.store.read.workspaces().filter((row) => row.rowid !== rowid);
+    const same = others.find(({ device, inode }) => device === root.device && inode === root.inode);
+    const taken = same ?? others.find((row) => row.root === root.path);
+    if (taken === undefined) return;
+    throw new GinError("ROOT_OVERLAPS", "the directory is another workspace's", "gin workspace list", {
+      facts: { workspace: taken.id },
+    });
+  }
+
   /** Opens a closed, missing or stopped workspace again, taking the directory that is there now. */
   async #reopen(entry: Entry, root: DirectoryIdentity): Promise<Hosted> {
     const { rowid } = entry.hosted;
@@ -202,7 +237,8 @@ export class Hosting {
     await this.#detach(entry);
     const claim = this.#claimOr(root, entry);
     try {
-      await this.#deps.store.write("workspace.status", { rowid, status: "active", device: root.device, inode: root.inode });
+      const { path: at, device, inode } = root;
+      await this.#deps.store.write("workspace.status", { rowid, status: "active", root: at, device, inode });
       await this.#attach(entry, this.#row(rowid), claim);
     } catch (thrown) {
       claim.release();

@@ -86,6 +86,11 @@ export interface HostControl {
   open(input: OpenInput): Promise<{ readonly hosted: Hosted; readonly created: boolean }>;
   /** Lets running saves finish and lets go of the directory; history stays. */
   close(hosted: Hosted, remember: (closed: Hosted) => RequestRow): Promise<Hosted>;
+  /**
+   * Takes a workspace whose directory was moved at its new place, open from then on. Rejects with ROOT_OVERLAPS (another workspace's, one
+   * that overlaps an open root, or its own still in place), ROOT_OWNED, WORKSPACE_MISSING_ROOT, NOT_A_DIRECTORY.
+   */
+  relink(hosted: Hosted, directory: string, remember: (relinked: Hosted) => RequestRow): Promise<Hosted>;
   /** Closes it and gives up its history; the directory stays as it is. */
   remove(hosted: Hosted, remember: (removed: Hosted) => RequestRow): Promise<Hosted>;
   facts(): HostFacts;

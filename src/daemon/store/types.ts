@@ -314,6 +314,8 @@ export interface Commands extends OriginCommands, AnnotationCommands, GarbageCom
     in: {
       readonly rowid: number;
       readonly status: "active" | "closed";
+      /** Where its directory is now. */
+      readonly root?: string;
       readonly device?: string;
       readonly inode?: string;
       readonly request?: RequestRow;

@@ -255,6 +255,17 @@ function fakeHost(store: Store, hosted: Hosted[], shutdowns: number[]): HostCont
       await store.write("workspace.status", { rowid: one.rowid, status: "closed", request: remember(closed) });
       return closed;
     },
+    async relink(one, directory, remember) {
+      const relinked = { ...one, root: directory };
+      hosted.splice(hosted.indexOf(one), 1, relinked);
+      await store.write("workspace.status", {
+        rowid: one.rowid,
+        status: "active",
+        root: directory,
+        request: remember(relinked),
+      });
+      return relinked;
+    },
     async remove(one, remember) {
       hosted.splice(hosted.indexOf(one), 1);
       await store.write("workspace.remove", { rowid: one.rowid, request: remember(one) });

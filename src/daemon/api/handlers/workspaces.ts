@@ -60,12 +60,13 @@ export function workspaceHandlers(ground: Ground): WorkspaceHandlers {
 }
 
 /** The workspace of an "any" operation: the pipeline saw to it that there is one. */
-function hostedOf(call: Pick<Invocation, "hosted">): Hosted {
+export function hostedOf(call: Pick<Invocation, "hosted">): Hosted {
   if (call.hosted === undefined) throw new Error("an operation on a workspace ran without one");
   return call.hosted;
 }
 
-function stateOfHosted(hosted: Hosted): { readonly state?: ReturnType<typeof stateOf> } {
+/** `{ state }` of a workspace that is open, else nothing. */
+export function stateOfHosted(hosted: Hosted): { readonly state?: ReturnType<typeof stateOf> } {
   return hosted.workspace === undefined ? {} : { state: stateOf(hosted.workspace.state()) };
 }
 

@@ -58,10 +58,18 @@ export const create: Handler<"workspace.create"> = {
 export const status: Handler<"workspace.status"> = {
   durable: true,
   run(work, value) {
+    const before = work.statement("SELECT device, inode FROM workspace WHERE rowid = ?").get(value.rowid) as
+      | { device: string; inode: string }
+      | undefined;
+    const moved = before?.device !== (value.device ?? before?.device) || before?.inode !== (value.inode ?? before?.inode);
     const { changes } = work
-      .statement("UPDATE workspace SET status = ?, device = coalesce(?, device), inode = coalesce(?, inode) WHERE rowid = ?")
-      .run(value.status, value.device ?? null, value.inode ?? null, value.rowid);
+      .statement(
+        "UPDATE workspace SET status = ?, root = coalesce(?, root), device = coalesce(?, device), inode = coalesce(?, inode) WHERE rowid = ?",
+      )
+      .run(value.status, value.root ?? null, value.device ?? null, value.inode ?? null, value.rowid);
     if (changes === 0) throw new GinError("WORKSPACE_NOT_FOUND", "the workspace is not there any more");
+    // Another directory's files may look the same and not be the same.
+    if (moved) work.statement("DELETE FROM looked WHERE workspace = ?").run(value.rowid);
     mustPutRequest(work, value.request);
     return null;
   },
