@@ -13,13 +13,14 @@ import {
   VERSION,
   writeMetadata,
 } from "../paths/index.ts";
+import { createAnnotations } from "./annotation/index.ts";
 import { announce, explain, failStart } from "./announce.ts";
 import { createApi } from "./api/index.ts";
 import { aroundOf } from "./around.ts";
 import { type Clock, GinError, nodeFs, noFailPoints, systemClock, systemRandom, toGinError } from "./base/index.ts";
 import { createControl } from "./control.ts";
 import { featuresOf } from "./features.ts";
-import { createDiffer, createMerger } from "./history/index.ts";
+import { createAnchors, createDiffer, createMerger, createOrigins } from "./history/index.ts";
 import {
   type DaemonLog,
   dataIdentity,
@@ -37,7 +38,7 @@ import { Lifecycle } from "./lifecycle.ts";
 import { openTcp } from "./listen.ts";
 import { callerKey, createListener, type Listener } from "./listener/index.ts";
 import { refreshLocalToken } from "./local-token.ts";
-import { createGate, createTokens } from "./policy/index.ts";
+import { createGate, createTokens, mayTouch } from "./policy/index.ts";
 import { createCollector, openStore, sqliteVersion, takeLock } from "./store/index.ts";
 import { createWorkspace, type FilesFeatures, openRoot as openConfined } from "./workspace/index.ts";
 
@@ -84,6 +85,9 @@ async function serve(options: DaemonOptions, paths: HostPaths, config: Config, l
 
   const merger = createMerger();
   const differ = createDiffer();
+  const origins = createOrigins({ store, differ, clock, log });
+  const lines = createAnchors({ store, differ, clock });
+  const annotations = createAnnotations({ store, lines, mayTouch, clock, random, log });
   const leases = createLeases({ store, clock, random });
   const garbage = createCollector({
     store,
@@ -143,6 +147,8 @@ async function serve(options: DaemonOptions, paths: HostPaths, config: Config, l
     leases,
     garbage,
     differ,
+    origins,
+    annotations,
     host: control,
     tokens,
     callerOf: (values) => values.get(callerKey),

@@ -1,6 +1,7 @@
 import type { ConnectRouter, ConnectRouterOptions, ContextValues } from "@connectrpc/connect";
+import type { Annotations } from "../annotation/index.ts";
 import type { Caller, Clock, Log, Random } from "../base/index.ts";
-import type { Differ } from "../history/index.ts";
+import type { Differ, Origins } from "../history/index.ts";
 import type { Leases } from "../lease/index.ts";
 import type { Tokens } from "../policy/index.ts";
 import type { Collector, RequestRow, Store } from "../store/index.ts";
@@ -112,6 +113,8 @@ export interface ApiDeps {
   /** gc, and the bytes of history it holds to. */
   readonly garbage: Pick<Collector, "collect" | "quotaBytes">;
   readonly differ: Differ;
+  readonly origins: Origins;
+  readonly annotations: Annotations;
   readonly host: HostControl;
   readonly tokens: Pick<Tokens, "create" | "revoke" | "list" | "token">;
   /** The caller the listener admitted; one without a name is answered UNAUTHENTICATED. */

@@ -13,12 +13,13 @@ import {
 } from "@bufbuild/protobuf";
 import { type ContextValues, createContextValues } from "@connectrpc/connect";
 import { connectNodeAdapter } from "@connectrpc/connect-node";
+import { createAnnotations } from "../../../src/daemon/annotation/index.ts";
 import { type Api, createApi, type HostControl, type Hosted } from "../../../src/daemon/api/index.ts";
 import { type Caller, type Clock, type Log, SCOPES, systemClock, systemRandom } from "../../../src/daemon/base/index.ts";
-import { createDiffer } from "../../../src/daemon/history/index.ts";
+import { createAnchors, createDiffer, createOrigins } from "../../../src/daemon/history/index.ts";
 import { createLeases, type Leases } from "../../../src/daemon/lease/index.ts";
 import { callerKey } from "../../../src/daemon/listener/index.ts";
-import { createTokens } from "../../../src/daemon/policy/index.ts";
+import { createTokens, mayTouch } from "../../../src/daemon/policy/index.ts";
 import { createCollector, type Store } from "../../../src/daemon/store/index.ts";
 import type { Workspace } from "../../../src/daemon/workspace/index.ts";
 import { atTeardown } from "../../helpers/teardown.ts";
@@ -144,6 +145,7 @@ export async function openApi(options: SiteOptions = {}): Promise<ApiSite> {
   }));
   const shutdowns: number[] = [];
   const differ = createDiffer();
+  const lines = createAnchors({ store, differ, clock });
   const garbage = createCollector({
     store,
     clock: systemClock,
@@ -161,6 +163,8 @@ export async function openApi(options: SiteOptions = {}): Promise<ApiSite> {
     leases,
     garbage,
     differ,
+    origins: createOrigins({ store, differ, clock, log }),
+    annotations: createAnnotations({ store, lines, mayTouch, clock, random: systemRandom, log }),
     host: fakeHost(store, hosted, shutdowns),
     tokens: createTokens({ store, clock, random: systemRandom, log }),
     callerOf: (values) => values.get(callerKey),

@@ -20,6 +20,11 @@ const CAUSES: { readonly [K in CauseName]: Cause } = {
   merge: Cause.MERGE,
 };
 
+/** A cause of the store in the contract's form. */
+export function toCause(name: CauseName): Cause {
+  return CAUSES[name];
+}
+
 /** The store's name of a cause; undefined for "any". */
 export function causeName(cause: Cause): CauseName | undefined {
   return (Object.keys(CAUSES) as CauseName[]).find((name) => CAUSES[name] === cause);
