@@ -46,6 +46,30 @@ describe("a fresh stream", () => {
     expect([cursors.size, cursors.has("")]).toEqual([3, false]);
   });
 
+  it("tells of annotations, with anchors as they stand, and goes on after each", async () => {
+    const site = await openApi({ callers: { agent: caller("agent", { paths: ["src"] }) } });
+    await save(site, "src/a.txt");
+    const stream = await watching(site, { kinds: ["WATCH_KIND_ANNOTATION"] });
+    const narrow = await watching(site, { kinds: ["WATCH_KIND_ANNOTATION"] }, "agent");
+    await Promise.all([stream.next(), narrow.next()]);
+    const note = async (text: string, path: string): Promise<string> => {
+      const anchors = [{ path, start_line: 1, end_line: 1 }];
+      return (await site.call("WriteAnnotation", { request_id: `note-${++count}`, text, anchors })).body.id;
+    };
+    const first = await note("why", "src/a.txt");
+    await save(site, "b.txt");
+    await note("elsewhere", "b.txt");
+    const messages = await stream.take(2);
+    expect(messages.map(told)).toEqual(["annotation why", "annotation elsewhere"]);
+    const listed = (await site.call("ListAnnotations", {})).body.annotations;
+    expect(messages.map(({ annotation }) => annotation)).toEqual(listed.toReversed());
+    expect(messages[0].annotation).toMatchObject({ id: first, anchors: [{ standing: "ANCHOR_STANDING_SAME" }] });
+    const again = await watching(site, { kinds: ["WATCH_KIND_ANNOTATION"], since: messages[0].cursor });
+    expect((await again.take(2)).map(told)).toEqual(["annotation elsewhere", "ready"]);
+    await note("for all", "src/a.txt");
+    expect((await narrow.take(2)).map(told)).toEqual(["annotation why", "annotation for all"]);
+  });
+
   it("follows only the kinds asked for", async () => {
     const site = await openApi();
     const stream = await watching(site, { kinds: ["WATCH_KIND_CHECKPOINT"] });
@@ -102,6 +126,7 @@ describe("a cursor", () => {
     const next = await watching(again, { since: cursor });
     const messages = await next.take(4);
     expect(messages.map(told)).toEqual(["trimmed LEASE", "HELD src", "save a.txt", "ready"]);
+    expect(messages[0].trimmed).toEqual({ kinds: ["WATCH_KIND_LEASE"] });
     expect(messages[2].checkpoint.id).toBe(id);
     // Whoever breaks off before it heard what is held hears it again.
     expect((await (await watching(again, { since: messages[0].cursor })).take(2)).map(told)).toEqual([

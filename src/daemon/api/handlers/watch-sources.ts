@@ -6,6 +6,7 @@ import { mayTouch } from "../../policy/index.ts";
 import type { Checkpoint } from "../../store/index.ts";
 import type { Ground } from "../invocation.ts";
 import type { StreamCall } from "../streams.ts";
+import { toAnnotation } from "./annotations.ts";
 import { toCheckpoint } from "./checkpoint.ts";
 import { toLease } from "./lease.ts";
 
@@ -119,6 +120,33 @@ function visibleLease({ caller }: StreamCall, lease: Lease): Lease | undefined {
   const around = (path: string) => own.some((prefix) => mayTouch({ ...caller, paths: [path] }, prefix));
   const paths = lease.paths.filter((path) => mayTouch(caller, path) || around(path));
   return paths.length === 0 ? undefined : { ...lease, paths };
+}
+
+/** Annotations by their number, from the store. They are never trimmed. A place is [incarnation, number]. */
+export function annotationSource(ground: Ground, call: StreamCall): Source {
+  const { annotations, reader } = ground;
+  const state = () => call.here().workspace.state();
+  const newest = () => reader.annotations({ workspace: call.here().rowid, limit: 1 })[0]?.seq ?? 0;
+  return {
+    kind: WatchKind.ANNOTATION,
+    end: () => [state().incarnation, newest()],
+    async after(place) {
+      const { incarnation, generation } = state();
+      const [life, seq] = pairOf(place);
+      if (life !== incarnation || seq === undefined) return undefined;
+      const rows = reader.annotations({ workspace: call.here().rowid, ascending: true, after: seq, limit: BATCH });
+      const steps: Step[] = [];
+      for (const row of rows) {
+        const shown = await annotations.present(row, call.caller, generation, call.signal);
+        steps.push({
+          place: [incarnation, row.seq],
+          event: shown === undefined ? undefined : { case: "annotation", value: toAnnotation(shown) },
+        });
+      }
+      return steps;
+    },
+    instead: () => [],
+  };
 }
 
 /** The two halves of a place; undefined ones for what is none. */

@@ -5,7 +5,7 @@ import type { CursorScope } from "../cursors.ts";
 import { type Ground, stateOf } from "../invocation.ts";
 import { invalid } from "../limits.ts";
 import { type StreamCall, Wake } from "../streams.ts";
-import { checkpointSource, leaseSource, type Source, type Step, type WatchEvent } from "./watch-sources.ts";
+import { annotationSource, checkpointSource, leaseSource, type Source, type Step, type WatchEvent } from "./watch-sources.ts";
 
 /** A message of the stream. */
 type Message = MessageInitShape<typeof WatchResponseSchema>;
@@ -32,8 +32,9 @@ export async function* watch(ground: Ground, request: WatchRequest, call: Stream
     query: [call.workspace, ...kinds.map((kind) => WatchKind[kind])],
   };
   const since = ground.cursors.open(scope, request.since) as Places | undefined;
-  const followed = sourcesOf(ground, call, kinds).map((source): Followed => {
-    return { source, place: since === undefined ? source.end() : since[WatchKind[source.kind]] };
+  const followed = kinds.map((kind): Followed => {
+    const source = SOURCES[kind](ground, call);
+    return { source, place: since === undefined ? source.end() : since[WatchKind[kind]] };
   });
   const message = (event: WatchEvent): Message => {
     const places = Object.fromEntries(followed.map(({ source, place }) => [WatchKind[source.kind], place ?? null]));
@@ -64,21 +65,21 @@ export async function* watch(ground: Ground, request: WatchRequest, call: Stream
   }
 }
 
+/** Kinds that are followed, in the order in which they are told after a gap. */
+const SOURCES = {
+  [WatchKind.CHECKPOINT]: checkpointSource,
+  [WatchKind.LEASE]: leaseSource,
+  [WatchKind.ANNOTATION]: annotationSource,
+} as const;
+
+const KINDS = [WatchKind.CHECKPOINT, WatchKind.LEASE, WatchKind.ANNOTATION] as const;
+
 /** Kinds asked for, in order, each once; none is all. */
-function kindsOf(asked: readonly WatchKind[]): WatchKind[] {
+function kindsOf(asked: readonly WatchKind[]): readonly (keyof typeof SOURCES)[] {
   asked.forEach((kind, index) => {
     if (kind === WatchKind.UNSPECIFIED) throw invalid(`kinds[${index}]`, "must name a kind");
   });
-  const all = [WatchKind.CHECKPOINT, WatchKind.LEASE, WatchKind.ANNOTATION];
-  return all.filter((kind) => asked.length === 0 || asked.includes(kind));
-}
-
-function sourcesOf(ground: Ground, call: StreamCall, kinds: readonly WatchKind[]): Source[] {
-  const makers: { readonly [kind in WatchKind]?: (ground: Ground, call: StreamCall) => Source } = {
-    [WatchKind.CHECKPOINT]: checkpointSource,
-    [WatchKind.LEASE]: leaseSource,
-  };
-  return kinds.flatMap((kind) => makers[kind]?.(ground, call) ?? []);
+  return KINDS.filter((kind) => asked.length === 0 || asked.includes(kind));
 }
 
 /** Goes on by a few steps, telling those that are the caller's to see. */
@@ -118,7 +119,7 @@ function pause(ground: Ground): Promise<void> {
 class Ears {
   readonly #call: StreamCall;
   readonly #wake: Wake;
-  readonly #stopLeases: () => void;
+  readonly #stop: readonly (() => void)[];
   #actor: ReturnType<StreamCall["here"]>["workspace"] | undefined;
   #stopActor: () => void = () => {};
 
@@ -126,9 +127,10 @@ class Ears {
     this.#call = call;
     this.#wake = wake;
     const { rowid } = call.here();
-    this.#stopLeases = ground.leases.onChange((workspace) => {
+    const hear = (workspace: number): void => {
       if (workspace === rowid) wake.call();
-    });
+    };
+    this.#stop = [ground.leases.onChange(hear), ground.annotations.onWrite((written) => hear(written.workspace))];
   }
 
   listen(): void {
@@ -140,7 +142,7 @@ class Ears {
   }
 
   close(): void {
-    this.#stopLeases();
+    for (const stop of this.#stop) stop();
     this.#stopActor();
   }
 }
