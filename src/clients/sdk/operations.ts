@@ -31,6 +31,9 @@ export const OPERATIONS: { readonly [field: string]: OperationInfo } = {
   list_annotations: READ,
   undo: RECORDED,
   redo: RECORDED,
+  list_tools: READ,
+  route_tool: READ,
+  call_tool: RECORDED,
 };
 
 /** Operations of AdminService by RPC name. A test compares the names with the contract. */

@@ -5,6 +5,7 @@ import type { Request, Response } from "../../gen/gin/v1/call_pb.ts";
 import { RequestSchema } from "../../gen/gin/v1/call_pb.ts";
 import type { AcquireLeaseResponse } from "../../gen/gin/v1/lease_pb.ts";
 import { GinService } from "../../gen/gin/v1/service_pb.ts";
+import type { CallToolRequest } from "../../gen/gin/v1/tool_pb.ts";
 import type { WatchRequest } from "../../gen/gin/v1/watch_pb.ts";
 import { GinError, toGinError } from "../base/index.ts";
 import { Cursors } from "./cursors.ts";
@@ -24,8 +25,11 @@ import { originHandlers } from "./handlers/origin.ts";
 import { inResponse, outcomeHandlers } from "./handlers/outcome.ts";
 import { readHandlers } from "./handlers/read.ts";
 import { relinkHandlers } from "./handlers/relink.ts";
+import { routeHandlers } from "./handlers/route.ts";
 import { saveHandlers } from "./handlers/save.ts";
 import { tokenHandlers } from "./handlers/tokens.ts";
+import { refusedAnswer } from "./handlers/tool-refusal.ts";
+import { changesSomething, toolHandlers } from "./handlers/tools.ts";
 import { undoHandlers } from "./handlers/undo.ts";
 import { watch } from "./handlers/watch.ts";
 import { refreshOpened, workspaceHandlers } from "./handlers/workspaces.ts";
@@ -60,9 +64,14 @@ export function createApi(deps: ApiDeps): Api {
   const dispatcher: Dispatcher = new Dispatcher(
     ground,
     handlersOf(ground, () => dispatcher.running),
-    (key, response) => {
-      if (key === "acquireLease") refreshLease(ground, response as AcquireLeaseResponse);
-      if (key === "openWorkspace") refreshOpened(ground, response as OpenWorkspaceResponse);
+    {
+      refresh(key, response) {
+        if (key === "acquireLease") refreshLease(ground, response as AcquireLeaseResponse);
+        if (key === "openWorkspace") refreshOpened(ground, response as OpenWorkspaceResponse);
+      },
+      changes: (key, request) => key !== "callTool" || changesSomething(request as CallToolRequest),
+      refusal: (key, request, error) =>
+        key === "callTool" && error.reason !== "UNAUTHENTICATED" ? refusedAnswer(request as CallToolRequest, error) : undefined,
     },
   );
   const streams = new Streams();
@@ -103,6 +112,8 @@ function handlersOf(ground: Ground, running: () => number): Handlers {
     ...undoHandlers(ground),
     ...garbageHandlers(ground),
     ...relinkHandlers(ground),
+    ...toolHandlers(ground),
+    ...routeHandlers(ground),
     ...workspaceHandlers(ground),
     ...tokenHandlers(ground),
     ...hostHandlers(ground, running),

@@ -27,8 +27,15 @@ export interface Origin {
   readonly signal: AbortSignal;
 }
 
-/** Brings a replayed answer up to date: remaining times. State is done for all. */
-export type Refresh = (key: OperationKey, response: Message) => void;
+/** Where single operations differ from all others. */
+export interface Ways {
+  /** Brings a replayed answer up to date: remaining times. State is done for all. */
+  refresh(key: OperationKey, response: Message): void;
+  /** Whether this request of a recorded operation changes something at all; one that does not is a read. */
+  changes(key: OperationKey, request: Message): boolean;
+  /** The answer that says a refusal, where the operation has one; else it is thrown. */
+  refusal(key: OperationKey, request: Message, error: GinError): Message | undefined;
+}
 
 /**
  * The one pipeline between an admitted caller and the handlers, for typed RPCs and Call alike: unknown fields, address,
@@ -37,13 +44,13 @@ export type Refresh = (key: OperationKey, response: Message) => void;
 export class Dispatcher {
   readonly #ground: Ground;
   readonly #handlers: Handlers;
-  readonly #refresh: Refresh;
+  readonly #ways: Ways;
   #running = 0;
 
-  constructor(ground: Ground, handlers: Handlers, refresh: Refresh) {
+  constructor(ground: Ground, handlers: Handlers, ways: Ways) {
     this.#ground = ground;
     this.#handlers = handlers;
-    this.#refresh = refresh;
+    this.#ways = ways;
   }
 
   /** Requests between their start and their answer. */
@@ -65,7 +72,9 @@ export class Dispatcher {
       const facts = { ...whose(key, request, origin.caller), ms: clock.monotonicMs() - from };
       if (error.reason === "INTERNAL") log.error({ ...facts, err: error.cause ?? error }, "a request failed inside gin");
       else log.debug({ ...facts, reason: error.reason }, "refused");
-      throw error;
+      const answer = this.#ways.refusal(key, request, error);
+      if (answer === undefined) throw error;
+      return answer as ResponseOf<K>;
     } finally {
       this.#running -= 1;
     }
@@ -78,7 +87,8 @@ export class Dispatcher {
     if (caller.principal === "") throw new GinError("UNAUTHENTICATED", "nobody was admitted under this call");
     if (!checked) refuseUnknown(methodOf(key).input, request);
     const addressed: Addressed = request;
-    const recorded = operation.recorded && addressed.dryRun !== true && addressed.preview !== true;
+    const trial = addressed.dryRun === true || addressed.preview === true;
+    const recorded = operation.recorded && !trial && this.#ways.changes(key, request);
     if (recorded) requireRequestId(addressed.requestId);
     else checkRequestId(addressed.requestId);
     const found = this.#find(key, addressed, caller);
@@ -145,7 +155,7 @@ export class Dispatcher {
   }
 
   #replayed<K extends OperationKey>(key: K, response: ResponseOf<K>, found: Pick<Invocation, "target">): ResponseOf<K> {
-    this.#refresh(key, response);
+    this.#ways.refresh(key, response);
     const { state } = stateIn(found);
     return { ...response, replayed: true, ...(state === undefined ? {} : { state: { $typeName: "gin.v1.State", ...state } }) };
   }

@@ -1,0 +1,39 @@
+import { statFile } from "./files/stat-file.ts";
+import { missingTools } from "./missing.ts";
+import type { AnyTool, ToolTable } from "./types.ts";
+
+/** Names in catalog order: the order of lists, schemas and docs. */
+export const TOOL_NAMES = [
+  "run_shell",
+  "run_plan",
+  "read_file",
+  "multi_read",
+  "write_file",
+  "edit_file",
+  "multi_edit",
+  "apply_patch",
+  "search_files",
+  "stat_file",
+  "list_dir",
+  "find_files",
+  "list_tools",
+  "detect_project",
+  "memory",
+  "lsp_query",
+  "lsp_batch",
+  "undo",
+  "diff_files",
+  "search_replace",
+  "web_fetch",
+  "web_search",
+] as const;
+
+/** Tools that run here; each is a file of its own. */
+const RUNNING: readonly AnyTool[] = [statFile];
+
+/** The table from which validation, lists, schema, docs and tests come. */
+export const TOOLS: ToolTable = TOOL_NAMES.map((name) => {
+  const found = [...RUNNING, ...missingTools].find((tool) => tool.name === name);
+  if (found === undefined) throw new Error(`${name} is in no file of the tools room`);
+  return found;
+});
