@@ -62,6 +62,8 @@ function explain(ground: Ground, call: Invocation, id: string): Explanation | un
       return explainWorkspace(ground, call, id);
     case "rp_":
       return explainRepository(ground, call, id);
+    case "an_":
+      return explainAnnotation(ground, call, id);
     case "tk_":
       return explainToken(ground, call, id);
     case "dt_":
@@ -148,6 +150,31 @@ function ancestors(ground: Ground, row: Checkpoint): string[] {
     at = ground.reader.checkpoint(at)?.parents[0];
   }
   return lineage;
+}
+
+function explainAnnotation(ground: Ground, call: Invocation, id: string): Explanation | undefined {
+  const row = ground.annotations.find(id, call.caller);
+  const hosted = row === undefined ? undefined : hostedOf(ground, call, (one) => one.rowid === row.workspace);
+  if (row === undefined || hosted === undefined) return undefined;
+  const anchored = row.anchors.length === 0 ? "" : `, on ${row.anchors.length} places`;
+  return {
+    kind: "annotation",
+    summary: `note of ${row.principal}${anchored}`,
+    facts: {
+      workspace: hosted.id,
+      checkpoint: row.checkpoint,
+      principal: row.principal,
+      request_id: row.requestId,
+      time: timeText(row.timeMs),
+      thread: row.thread,
+      reply_to: row.replyTo,
+      corrects: row.corrects,
+      corrected_by: ground.reader.correctedBy(id),
+      text: row.text,
+    },
+    lineage: [row.replyTo || row.corrects, row.checkpoint].filter((one) => one !== ""),
+    next: ["ListAnnotations with this id as thread shows it with its answers, and where its lines stand"],
+  };
 }
 
 function explainLease(ground: Ground, call: Invocation, id: string): Explanation | undefined {

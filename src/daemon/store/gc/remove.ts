@@ -1,3 +1,4 @@
+import type { FailPoint } from "../../base/index.ts";
 import type { Work } from "../work.ts";
 import type { Decision } from "./decide.ts";
 import type { Needs } from "./needs.ts";
@@ -26,30 +27,36 @@ export function* removeContents(
   removed: Removed,
 ): Generator<undefined, void> {
   const objects = "SELECT seq, coalesce(length(body), 0) AS bytes FROM object WHERE seq > ? AND seq < ? ORDER BY seq LIMIT ?";
-  yield* sweep(work, pace, { select: objects, remove: "DELETE FROM object WHERE seq = ?", top: needs.topObject }, (seq) => {
+  const sweptObjects = {
+    select: objects,
+    remove: "DELETE FROM object WHERE seq = ?",
+    top: needs.topObject,
+    point: "gc.objects",
+  } as const;
+  yield* sweep(work, pace, sweptObjects, (seq) => {
     const until = needs.ofObject(seq);
     if (until === 0 ? seq >= youngFrom && !decision.young : until > decision.thinned) return false;
     if (until === 0) removed.unreachable++;
     else removed.thinned++;
     return true;
   });
-  work.hit("gc.objects");
-  yield;
   const nodes = "SELECT seq, length(data) AS bytes FROM node WHERE seq > ? AND seq < ? ORDER BY seq LIMIT ?";
-  yield* sweep(
-    work,
-    pace,
-    { select: nodes, remove: "DELETE FROM node WHERE seq = ?", top: needs.topNode },
-    (seq) => needs.ofNode(seq) <= decision.thinned,
-  );
-  work.hit("gc.nodes");
-  yield;
+  const sweptNodes = { select: nodes, remove: "DELETE FROM node WHERE seq = ?", top: needs.topNode, point: "gc.nodes" } as const;
+  yield* sweep(work, pace, sweptNodes, (seq) => needs.ofNode(seq) <= decision.thinned);
+}
+
+/** A table to go through: how, up to which row, and the fail point of each slice. */
+interface Swept {
+  readonly select: string;
+  readonly remove: string;
+  readonly top: number;
+  readonly point: FailPoint;
 }
 
 function* sweep(
   work: Work,
   pace: Pace,
-  { select, remove, top }: { readonly select: string; readonly remove: string; readonly top: number },
+  { select, remove, top, point }: Swept,
   goes: (seq: number) => boolean,
 ): Generator<undefined, void> {
   for (let from = 0; ; ) {
@@ -60,12 +67,15 @@ function* sweep(
       const gone = goes(seq);
       if (gone) work.statement(remove).run(seq);
       if (pace.spend(gone ? 4 + bytes / PIECE_BYTES : 1)) {
+        work.hit(point);
         yield;
         break;
       }
     }
-    if (rows.length === 0) return;
+    if (rows.length === 0) break;
   }
+  work.hit(point);
+  yield;
 }
 
 /** Removes the rows of checkpoints before a generation; heads, bases, open saves' and annotated ones stay. */
