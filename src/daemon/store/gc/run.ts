@@ -63,14 +63,14 @@ function* slices(
   }
   yield* told(vacuum(work), REMOVE);
   const after = usedBytes(work);
-  setMeta(work.db, "neededBytes", Math.round(measured.needed));
+  setMeta(work.db, "neededBytes", Math.round(decision.needed));
   setMeta(work.db, "collectedMs", options.nowMs);
   work.hit("gc.end");
   return {
     beforeBytes: before,
     afterBytes: after,
     historyBeforeBytes: Math.round(decision.history),
-    historyAfterBytes: Math.max(0, Math.round(after - measured.needed)),
+    historyAfterBytes: Math.max(0, Math.round(after - decision.needed)),
     unreachableObjects: removed.unreachable,
     thinnedObjects: removed.thinned,
     removedCheckpoints: removed.checkpoints,
