@@ -176,11 +176,7 @@ test("annotations are shown as threads, with where their lines stand; hostile te
     note("an_2", { corrects: "an_1", text: "better" }),
     note("an_1", { corrected_by: "an_2", anchors: [anchor] }),
   ];
-  const { stdout, sent } = await against({ list_annotations: { annotations, next_cursor: "" } }, [
-    "annotations",
-    "--path",
-    "src",
-  ]);
+  const { stdout, sent } = await against({ list_annotations: { annotations, next_cursor: "" } }, ["annotations"]);
   expect(stdout.split("\n")).toEqual([
     "an_1  bob  2026-11-30 10:13  on ck_1  corrected by an_2",
     "  a.ts:3-4  moved b.ts:9-10",
@@ -197,6 +193,15 @@ test("annotations are shown as threads, with where their lines stand; hostile te
     "  text of an_3",
     "",
   ]);
-  expect(sent).toEqual([{ list_annotations: { path: "src", limit: 50 } }]);
+  expect(sent).toEqual([{ list_annotations: { limit: 50 } }]);
+  // By path the threads are shown whole: answers have no anchors of their own.
+  const page = { annotations: [annotations[3] as JsonObject], next_cursor: "" };
+  const thread = { annotations: [annotations[3] as JsonObject, annotations[0] as JsonObject], next_cursor: "" };
+  const byPath = await against({ list_annotations: [page, thread] }, ["annotations", "--path", "src"]);
+  expect(byPath.stdout).toContain("answers an_1");
+  expect(byPath.sent).toEqual([
+    { list_annotations: { path: "src", limit: 50 } },
+    { list_annotations: { thread: "an_1", limit: 1000 } },
+  ]);
   expect((await against({}, ["annotations", "--path", "a", "--thread", "an_1"])).status).toBe(2);
 });
