@@ -56,7 +56,7 @@ function* slices(
     const rowsBefore = Math.min(lineage.head, Math.max(lineage.first, generationAfter(lineage, decision.rows)));
     yield* told(removeCheckpoints(work, pace, lineage, rowsBefore, removed), REMOVE);
     const keptFrom = thinning.find(({ workspace }) => workspace === lineage.workspace)?.to ?? lineage.keptFrom;
-    yield* told(removeSpans(work, pace, lineage.workspace, keptFrom), REMOVE);
+    yield* told(removeSpans(work, pace, lineage.workspace, keptFrom, rowsBefore > 0), REMOVE);
   }
   for (const step of compactSegments(work, pace, measured.side, needs.topObject)) {
     yield { phase: step === "wait" ? "wait" : "remove", durable: step === "durable" };
