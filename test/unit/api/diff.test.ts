@@ -177,6 +177,20 @@ describe("Diff", () => {
     expect(await refusal(site, { limit: 2_000_000 })).toBe("INVALID_REQUEST");
   });
 
+  test("of two files that could have been renamed, the one a save renamed was", async () => {
+    const same = lines(20);
+    const site = await imported({ a: same, b: same });
+    const sha256 = hashOf(Buffer.from(same));
+    const edits = [
+      { path: "a", expect: sha256, delete: true },
+      { path: "b", expect: sha256, rename_to: "c" },
+    ];
+    expect((await site.call("Save", { request_id: "r", edits })).error).toBeUndefined();
+    expect(short(await diff(site))).toEqual(["deleted a +0 -20", "renamed b→c +0 -0"]);
+    // Back again: what a save said of the way there says nothing.
+    expect(short(await diff(site, { from: "head", to: "base" }))).toEqual(["renamed c→a +0 -0", "added b +20 -0"]);
+  });
+
   test("context lines: 0, 1 and all of them; left out it is 3", async () => {
     const site = await imported({ a: lines(9) });
     put(site.root, { a: lines(9).replace("line 4", "LINE 4") });
