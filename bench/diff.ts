@@ -12,8 +12,8 @@ import { atMost, report, shown } from "./support/report.ts";
 const FILES = 20_000;
 const CHANGES = 100;
 const PAIRS = 8;
-const RUNS = 80;
-const WARM = 10;
+const RUNS = 40;
+const WARM = 8;
 
 /** mulberry32, seeded: the same fixture in every run. */
 let state = 20_261_130;
