@@ -117,3 +117,24 @@ describe("gin watch", () => {
     expect((await drive(["watch", "--endpoint", "unix:/nowhere/s"])).status).toBe(3);
   });
 });
+
+test("gin status shows who is connected, made safe", async () => {
+  const client = {
+    client: "evil\u001b[2J/1",
+    principal: "ann",
+    transport: "tcp",
+    connected_ms: "81000",
+    requests: "64",
+    running: "1",
+    idle_ms: "0",
+  };
+  const idle = { ...client, client: "gin-mcp/0.1.0", transport: "socket", running: "0", idle_ms: "12000" };
+  const daemon = await fakeDaemon(() => ({ json: { pid: "1", clients: [client, idle] } }));
+  const run = await drive(["status", "--endpoint", `unix:${daemon.socketPath}`], { terminal: true, env: { NO_COLOR: "1" } });
+  expect(run.stdout.split("\n").slice(-4)).toEqual([
+    "client         principal  over    connected  requests  now",
+    "evil\\x1b[2J/1  ann        tcp     1 m 21 s   64        1 running",
+    "gin-mcp/0.1.0  ann        socket  1 m 21 s   64        idle for 12 s",
+    "",
+  ]);
+});
