@@ -7,6 +7,8 @@ const masks: readonly (readonly [RegExp, string])[] = [
   [/(127\.0\.0\.1|localhost|\[::1\]):\d+/g, "LOOPBACK:PORT"],
   [/\b\d+(\.\d+)? ?(ms|s|min|m|h|d)\b( \d+ (s|m|h)\b)*/g, "SPAN"],
   [/\b\d+(\.\d+)? ?(B|kB|KiB|MB|MiB|GB|GiB)\b/g, "SIZE"],
+  // What the watcher sees of a shell's own files counts too, in as many checkpoints as it takes.
+  [/("?generation"?[:= ]+"?)\d+/g, "$1COUNT"],
   [/("?pid"?[:= ]+)\d+/g, "$1PID"],
   [/\/[^\s"']*\/[^\s"']*/g, "PATH"],
   [/[ \t]+$/gm, ""],

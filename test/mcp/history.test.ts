@@ -100,6 +100,43 @@ describe("gin_origin", () => {
   });
 });
 
+describe("long answers", () => {
+  it("origins and notes have pages of at most 25 kB that together hold every entry", async () => {
+    const lines = Array.from({ length: 240 }, (_, at) => `line ${at}\n`);
+    await save(ada, "striped.txt", lines.join(""));
+    const striped = lines.map((line, at) => (at % 2 === 0 ? line : `ben ${at}\n`));
+    await save(ben, "striped.txt", striped.join(""), { message: '"'.repeat(200) });
+    for (const at of Array(60).keys()) {
+      await ada.tool("gin_annotate", { text: `${at} ${'"'.repeat(600)}`, anchors: [{ path: "striped.txt" }] });
+    }
+    for (const [tool, list, count] of [
+      ["gin_origin", "spans", 240],
+      ["gin_annotations", "annotations", 60],
+    ] as const) {
+      let found = 0;
+      let cursor = "";
+      do {
+        const page = await ben.tool(tool, { path: "striped.txt", limit: 1000, ...(cursor !== "" && { cursor }) });
+        expect(page.isError, page.texts[0]).toBe(false);
+        expect(Buffer.byteLength(page.texts[0] ?? "")).toBeLessThanOrEqual(PAGE_BYTES);
+        expect(page.json).not.toHaveProperty("cut");
+        found += (page.json[list] as JsonObject[]).length;
+        cursor = String(page.json.next_cursor);
+      } while (cursor !== "");
+      expect([tool, found]).toEqual([tool, count]);
+    }
+  });
+
+  it("one note that is too long alone is cut, says so, and shows what fits", async () => {
+    const written = await ada.tool("gin_annotate", { text: "\u{1f600}".repeat(15_000) });
+    const { texts, json } = await ben.tool("gin_annotations", { checkpoint: written.json.checkpoint, limit: 1 });
+    expect(Buffer.byteLength(texts[0] ?? "")).toBeLessThanOrEqual(PAGE_BYTES);
+    expect(json.cut).toEqual(["annotations[0].text"]);
+    const [note] = json.annotations as JsonObject[];
+    expect(note?.text).toMatch(/^(\u{1f600}){2000,}… \(cut\)$/u);
+  });
+});
+
 describe("gin_annotate and gin_annotations", () => {
   it("a note follows its lines; replies and corrections make a thread", async () => {
     const saved = await save(ada, "note.txt", TEN);

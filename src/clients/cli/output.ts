@@ -8,7 +8,7 @@ export interface Sink {
 }
 
 /** Styles that human output uses. */
-export type Style = "bold" | "dim" | "green" | "yellow" | "red" | "cyan";
+export type Style = "bold" | "dim" | "green" | "yellow" | "red" | "cyan" | "magenta" | "blue";
 
 const CODES: { readonly [style in Style]: readonly [on: number, off: number] } = {
   bold: [1, 22],
@@ -17,6 +17,8 @@ const CODES: { readonly [style in Style]: readonly [on: number, off: number] } =
   yellow: [33, 39],
   red: [31, 39],
   cyan: [36, 39],
+  magenta: [35, 39],
+  blue: [34, 39],
 };
 
 /**

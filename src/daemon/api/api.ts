@@ -190,8 +190,9 @@ function addCall(router: ConnectRouter, ground: Ground, dispatcher: Dispatcher):
 function addWatch(router: ConnectRouter, ground: Ground, streams: Streams): void {
   const method = streamMethodOf("watch");
   const run = async function* (request: WatchRequest, context: HandlerContext) {
+    const origin = originOf(ground, context);
     try {
-      const call = openStream(ground, "watch", request, originOf(ground, context));
+      const call = openStream(ground, "watch", request, origin);
       const leave = streams.enter(call.caller.principal);
       try {
         yield* watch(ground, request, call);
@@ -199,7 +200,12 @@ function addWatch(router: ConnectRouter, ground: Ground, streams: Streams): void
         leave();
       }
     } catch (thrown) {
-      throw toConnectError(toGinError(thrown));
+      const error = toGinError(thrown);
+      if (error.reason === "INTERNAL") {
+        const facts = { err: error.cause ?? error, operation: method.name, principal: origin.caller.principal };
+        ground.log.error(facts, "a stream failed inside gin");
+      }
+      throw await transportError(ground, error, origin, context.protocolName);
     }
   };
   router.rpc(method, run, optionsFor(method, LIMITS[STREAMS.watch.message].value));

@@ -1,6 +1,7 @@
 import { diff_core as myers } from "fast-myers-diff";
-import { asBuffer, type Lines, sameLine, splitLines, startOf } from "./lines.ts";
+import { type Lines, sameLine, splitLines } from "./lines.ts";
 import { slide } from "./slide.ts";
+import { reduce, type Stretch } from "./symbols.ts";
 import { uniqueAnchors } from "./unique-anchors.ts";
 
 /** One hunk: lines [aStart, aEnd) of `a` became lines [bStart, bEnd) of `b`. 0-based, half-open, at least one side not empty. */
@@ -36,7 +37,9 @@ export function diffLines(a: Uint8Array | Lines, b: Uint8Array | Lines): Edit[] 
   while (tail < shorter - head && sameLine(from, from.count - 1 - tail, to, to.count - 1 - tail)) tail += 1;
   const changedA = new Uint8Array(from.count);
   const changedB = new Uint8Array(to.count);
-  search(middle(from, head, tail), middle(to, head, tail), changedA.subarray(head), changedB.subarray(head));
+  const mine = { lines: from, from: head, to: from.count - tail };
+  const other = { lines: to, from: head, to: to.count - tail };
+  search(mine, other, changedA.subarray(head), changedB.subarray(head));
   const gapsA = gaps(changedA);
   const gapsB = gaps(changedB);
   const budget = 16 * (from.count + to.count) + 1024;
@@ -45,28 +48,11 @@ export function diffLines(a: Uint8Array | Lines, b: Uint8Array | Lines): Edit[] 
   return edits(gapsA, gapsB);
 }
 
-/** The untrimmed lines as strings of one character a byte: equal strings are equal bytes. */
-function middle(lines: Lines, head: number, tail: number): string[] {
-  const first = startOf(lines, head);
-  const last = lines.count - tail;
-  const text = asBuffer(lines.bytes).toString("latin1", first, startOf(lines, last));
-  const out: string[] = new Array(last - head);
-  for (let line = head; line < last; line += 1)
-    out[line - head] = text.slice(startOf(lines, line) - first, startOf(lines, line + 1) - first);
-  return out;
-}
-
-/** A side reduced to the lines that occur on both: symbols, and where each stood. */
-interface Reduced {
-  readonly symbols: Int32Array;
-  readonly places: Int32Array;
-}
-
 /** Marks the changed lines of both sides. Lines that occur on one side only can never match: they are out before the search. */
-function search(a: readonly string[], b: readonly string[], changedA: Uint8Array, changedB: Uint8Array): void {
-  changedA.fill(1, 0, a.length);
-  changedB.fill(1, 0, b.length);
-  if (a.length === 0 || b.length === 0) return;
+function search(a: Stretch, b: Stretch, changedA: Uint8Array, changedB: Uint8Array): void {
+  changedA.fill(1, 0, a.to - a.from);
+  changedB.fill(1, 0, b.to - b.from);
+  if (a.from === a.to || b.from === b.to) return;
   const [x, y] = reduce(a, b);
   const keep = (i: number, j: number) => {
     changedA[x.places[i] ?? 0] = 0;
@@ -94,44 +80,6 @@ function search(a: readonly string[], b: readonly string[], changedA: Uint8Array
     aStart = i + 1;
     bStart = j + 1;
   }
-}
-
-function reduce(a: readonly string[], b: readonly string[]): [Reduced, Reduced] {
-  const ids = new Map<string, number>();
-  const all = new Int32Array(a.length);
-  for (let i = 0; i < a.length; i += 1) {
-    const line = a[i] ?? "";
-    let id = ids.get(line);
-    if (id === undefined) {
-      id = ids.size;
-      ids.set(line, id);
-    }
-    all[i] = id;
-  }
-  const shared = new Uint8Array(ids.size);
-  const symbolsB = new Int32Array(b.length);
-  const placesB = new Int32Array(b.length);
-  let countB = 0;
-  for (let j = 0; j < b.length; j += 1) {
-    const id = ids.get(b[j] ?? "");
-    if (id === undefined) continue;
-    shared[id] = 1;
-    symbolsB[countB] = id;
-    placesB[countB++] = j;
-  }
-  const symbolsA = new Int32Array(a.length);
-  const placesA = new Int32Array(a.length);
-  let countA = 0;
-  for (let i = 0; i < a.length; i += 1) {
-    const id = all[i] ?? 0;
-    if (shared[id] !== 1) continue;
-    symbolsA[countA] = id;
-    placesA[countA++] = i;
-  }
-  return [
-    { symbols: symbolsA.subarray(0, countA), places: placesA },
-    { symbols: symbolsB.subarray(0, countB), places: placesB },
-  ];
 }
 
 /** Thrown out of the comparison callback, the only way to stop the search from inside. */

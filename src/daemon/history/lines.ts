@@ -14,12 +14,23 @@ const LF = 10;
 /** Cuts bytes into lines. Linear, keeps a reference to `bytes`. */
 export function splitLines(bytes: Uint8Array): Lines {
   const { length } = bytes;
-  const count = countLines(bytes);
-  const starts = new Uint32Array(count + 1);
-  let line = 1;
-  for (let at = 0; at < length; at += 1) if (bytes[at] === LF) starts[line++] = at + 1;
+  let starts = new Uint32Array(Math.max(16, length >> 4));
+  let count = 0;
+  for (let at = 0; at < length; count += 1) {
+    if (count + 1 >= starts.length) starts = grown(starts);
+    starts[count] = at;
+    while (at < length && bytes[at] !== LF) at += 1;
+    at += 1;
+  }
+  if (count + 1 > starts.length) starts = grown(starts);
   starts[count] = length;
-  return { bytes, starts, count };
+  return { bytes, starts: starts.subarray(0, count + 1), count };
+}
+
+function grown(starts: Uint32Array<ArrayBuffer>): Uint32Array<ArrayBuffer> {
+  const more = new Uint32Array(starts.length * 2);
+  more.set(starts);
+  return more;
 }
 
 /** How many lines a text has. */

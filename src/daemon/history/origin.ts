@@ -54,7 +54,13 @@ class SpanOrigins implements Origins {
     content: Content,
     options: OriginOptions = {},
   ): Promise<FileOrigin> {
-    const state = await this.#fileState(workspace, path, generation, content, options);
+    let state = await this.#fileState(workspace, path, generation, content, options);
+    if (!this.#told(workspace, state)) {
+      // gc let go of checkpoints since it was worked out: what it kept of them is in the store.
+      this.#states.clear();
+      this.#runs = 0;
+      state = await this.#fileState(workspace, path, generation, content, options);
+    }
     let line = 1;
     const spans = state.runs.map(({ lines, value }): OriginSpan => {
       const startLine = state.text ? line : 0;
@@ -62,6 +68,11 @@ class SpanOrigins implements Origins {
       return { startLine, endLine: state.text ? line - 1 : 0, origin: this.#facts.of(workspace, value, state.facts) };
     });
     return { sha256: content.sha256, text: state.text, lineCount: state.text ? line - 1 : 0, spans };
+  }
+
+  /** Whether it is known who made every line that is not unknown. */
+  #told(workspace: number, { runs, facts }: SpanState): boolean {
+    return runs.every(({ value }) => value < 0 || this.#facts.of(workspace, value, facts) !== undefined);
   }
 
   async lastChanges(

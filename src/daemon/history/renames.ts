@@ -74,10 +74,14 @@ class Pairing {
 
   async exact(): Promise<void> {
     const byContent = new Map<string, Side[]>();
-    const folders = foldersOf(this.#came.keys());
+    let folders: Set<string> | undefined;
     for (const side of this.#gone.values()) {
+      if (this.#pace.due()) await this.#pace.breathe();
       // `git apply` forgets that a link goes away with its rename, and makes nothing in the folder that takes its place.
-      if (side.content.kind === "symlink" && folders.has(side.path)) continue;
+      if (side.content.kind === "symlink") {
+        folders ??= foldersOf(this.#came.keys());
+        if (folders.has(side.path)) continue;
+      }
       const key = `${side.content.kind} ${side.content.sha256}`;
       const group = byContent.get(key);
       if (group === undefined) byContent.set(key, [side]);

@@ -6,8 +6,11 @@ export const PAGE_BYTES = 25_000;
 /** Kept for the list of what was cut. */
 const CUT_ROOM_BYTES = 1_000;
 
-/** Characters that are left of a text which is cut. */
+/** Characters that are left at least of a text which is cut. */
 const KEPT_CHARACTERS = 200;
+
+/** What stands at the end of a text that was cut. */
+const CUT_MARK = "… (cut)";
 
 /** What the daemon counts for a file of a diff beside its patch and path. */
 const FILE_BYTES = 500;
@@ -102,7 +105,7 @@ function largestPart(value: JsonObject | JsonValue[], at: string): Part | undefi
       consider({
         path,
         bytes: Buffer.byteLength(item),
-        shorten: () => put(value, name, `${item.slice(0, KEPT_CHARACTERS)}… (cut)`),
+        shorten: () => put(value, name, halfOf(item)),
       });
     } else if (Array.isArray(item) && item.length > 1) {
       consider({
@@ -116,6 +119,12 @@ function largestPart(value: JsonObject | JsonValue[], at: string): Part | undefi
     }
   }
   return largest;
+}
+
+/** The first half of a text, and that it was cut; never half a character. */
+function halfOf(text: string): string {
+  const kept = text.slice(0, Math.max(KEPT_CHARACTERS, Math.floor(text.length / 2)));
+  return `${kept.replace(/[\ud800-\udbff]$/, "")}${CUT_MARK}`;
 }
 
 function put(holder: JsonObject | JsonValue[], name: string, value: string): void {

@@ -39,7 +39,7 @@ export async function openSite(
   options: { readonly failPoints?: FailPoints; readonly boot?: string; readonly store?: Store } & Partial<
     Pick<
       OpenWorkspaceDeps,
-      "fs" | "leases" | "durability" | "rootOptions" | "clock" | "import" | "ignore" | "watcher" | "git" | "log"
+      "fs" | "leases" | "durability" | "rootOptions" | "clock" | "import" | "ignore" | "watcher" | "git" | "log" | "around"
     >
   > = {},
 ): Promise<Site> {
@@ -89,6 +89,7 @@ export async function openSite(
     ...(options.ignore === undefined ? {} : { ignore: options.ignore }),
     ...(options.watcher === undefined ? {} : { watcher: options.watcher }),
     ...(options.git === undefined ? {} : { git: options.git }),
+    ...(options.around === undefined ? {} : { around: options.around }),
     onRecovered: (what) => (recovered = what),
   });
   return {

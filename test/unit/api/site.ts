@@ -146,6 +146,7 @@ export async function openApi(options: SiteOptions = {}): Promise<ApiSite> {
   const shutdowns: number[] = [];
   const differ = createDiffer();
   const lines = createAnchors({ store, differ, clock });
+  const origins = createOrigins({ store, differ, clock, log });
   const garbage = createCollector({
     store,
     clock: systemClock,
@@ -154,6 +155,7 @@ export async function openApi(options: SiteOptions = {}): Promise<ApiSite> {
     checkpointMs: 90 * 86_400_000,
     checkpointCount: 100_000,
     readersMs: 0,
+    keepOrigin: (workspace, path, generation) => origins.keepSpans(workspace, path, generation),
   });
   const api = createApi({
     clock,
@@ -163,7 +165,7 @@ export async function openApi(options: SiteOptions = {}): Promise<ApiSite> {
     leases,
     garbage,
     differ,
-    origins: createOrigins({ store, differ, clock, log }),
+    origins,
     annotations: createAnnotations({ store, lines, mayTouch, clock, random: systemRandom, log }),
     host: fakeHost(store, hosted, shutdowns),
     tokens: createTokens({ store, clock, random: systemRandom, log }),

@@ -1,12 +1,13 @@
 import { create, type DescMessage, type DescMethodUnary, fromBinary, type Message, toBinary } from "@bufbuild/protobuf";
 import { BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
 import { beforeAll, describe, expect, it } from "vitest";
-import { nameOf, OPERATION_KEYS, OPERATIONS } from "../../../src/daemon/api/index.ts";
+import { nameOf, OPERATION_KEYS, OPERATIONS, STREAM_KEYS } from "../../../src/daemon/api/index.ts";
 import { AdminService } from "../../../src/gen/gin/v1/admin_pb.ts";
 import { RequestSchema, ResponseSchema } from "../../../src/gen/gin/v1/call_pb.ts";
 import { type SaveRequest, SaveRequestSchema } from "../../../src/gen/gin/v1/save_pb.ts";
 import { GinService } from "../../../src/gen/gin/v1/service_pb.ts";
 import { type Answer, type ApiSite, answerOf, openApi } from "./site.ts";
+import { endOf, enveloped } from "./watching.ts";
 
 let site: ApiSite;
 let ids = 0;
@@ -16,8 +17,15 @@ beforeAll(async () => {
 
 const methods: DescMethodUnary[] = [...GinService.methods, ...AdminService.methods] as DescMethodUnary[];
 const path = (method: DescMethodUnary): string => `/${method.parent.typeName}/${method.name}`;
-const json = async (method: DescMethodUnary, body: string): Promise<Answer> =>
-  answerOf(await site.raw(path(method), "application/json", body));
+const json = async (method: DescMethodUnary, body: string | Uint8Array): Promise<Answer> => refused(method, "json", body);
+
+/** A request as its RPC takes it, which for a stream is in an envelope; a refused stream's end is its answer. */
+async function refused(method: DescMethodUnary, form: "json" | "proto", body: string | Uint8Array): Promise<Answer> {
+  const streams = STREAM_KEYS.map(nameOf).includes(method.name);
+  if (!streams) return answerOf(await site.raw(path(method), `application/${form}`, body));
+  const end = await endOf(await site.raw(path(method), `application/connect+${form}`, enveloped(Buffer.from(body))));
+  return { status: 200, code: end.error.code, body: end, error: end.error.details[0].debug };
+}
 const refusal = (answer: Answer) => [answer.error?.reason, answer.error?.facts?.field];
 
 /** Field number 99 with a varint: nothing in the contract has it. */
@@ -28,12 +36,13 @@ const withUnknown = (schema: DescMessage, message: Message): Uint8Array =>
 describe.each(methods.map((method) => ({ name: `${method.parent.name}.${method.name}`, method })))("$name", ({ method }) => {
   it("refuses an unknown field in JSON and in binary, by its path", async () => {
     expect(refusal(await json(method, '{"bogus":1}'))).toEqual(["INVALID_REQUEST", "bogus"]);
-    const answer = await site.raw(path(method), "application/proto", withUnknown(method.input, create(method.input)));
+    const bytes = withUnknown(method.input, create(method.input));
     if (method.name === "Call") {
+      const answer = await site.raw(path(method), "application/proto", bytes);
       const { result } = fromBinary(ResponseSchema, new Uint8Array(await answer.arrayBuffer()));
       expect(result.case === "error" && [result.value.reason, result.value.facts?.field]).toEqual(["INVALID_REQUEST", "#99"]);
     } else {
-      expect(refusal(await answerOf(answer))).toEqual(["INVALID_REQUEST", "#99"]);
+      expect(refusal(await refused(method, "proto", bytes))).toEqual(["INVALID_REQUEST", "#99"]);
     }
   });
 
@@ -43,8 +52,7 @@ describe.each(methods.map((method) => ({ name: `${method.parent.name}.${method.n
     expect(refusal(await json(method, `{"${name}":7}`))).toEqual(["INVALID_REQUEST", name]);
     expect(refusal(await json(method, "[]"))).toEqual(["INVALID_REQUEST", "request"]);
     expect(refusal(await json(method, "{"))).toEqual(["MALFORMED", undefined]);
-    const bytes = await site.raw(path(method), "application/json", Uint8Array.of(0x7b, 0xff, 0x7d));
-    expect((await answerOf(bytes)).error.reason).toBe("MALFORMED");
+    expect((await json(method, Uint8Array.of(0x7b, 0xff, 0x7d))).error.reason).toBe("MALFORMED");
   });
 });
 

@@ -2,7 +2,10 @@ import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, readFileSync, readlinkSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { type Caller, SCOPES } from "../../../src/daemon/base/index.ts";
+import { type Caller, SCOPES, systemClock } from "../../../src/daemon/base/index.ts";
+import { createDiffer, planUndo, type UndoPlan, type UndoView } from "../../../src/daemon/history/index.ts";
+import type { SaveInput } from "../../../src/daemon/workspace/index.ts";
+import { atTeardown } from "../../helpers/teardown.ts";
 import { type Answer, type ApiSite, caller, fastDir, openApi } from "./site.ts";
 
 let serial = 0;
@@ -500,23 +503,132 @@ it("who must hold a lease needs one here as well, and is told so before any conf
   expect(there(site, "a.txt")).toBe(false);
 });
 
-it("more paths than one save holds are refused, naming the limit", async () => {
+it("more paths, or more bytes, than one save takes are refused, naming the limit", async () => {
   const site = await open();
-  const edits = (part: string, count: number): object[] =>
-    Array.from({ length: count }, (_, index) => ({ path: `${part}/${index % 100}/${index}.txt`, expect: "absent", text: "x" }));
-  for (const part of ["one", "two"]) {
-    const answer = await site.call("Save", { request_id: part, edits: edits(part, 5_001) }, { as: "ada" });
-    expect(answer.error).toBeUndefined();
-  }
-  expect((await undo(site, { principal: "ada", since: "start" })).error).toMatchObject({
-    reason: "TOO_LARGE",
-    facts: { limit: 10_000, unit: "entries" },
+  const made = await save(
+    site,
+    "ada",
+    ["a", "b", "c"].map((path) => ({ path, text: `${path}\n` })),
+  );
+  const gone = await save(
+    site,
+    "ada",
+    ["a", "b", "c"].map((path) => ({ path, delete: true })),
+  );
+  const { read: reader, trees } = site.store;
+  const differ = createDiffer();
+  atTeardown(() => differ.close());
+  const view: UndoView = {
+    workspace: site.workspace.rowid,
+    reader,
+    trees,
+    differ,
+    clock: systemClock,
+    current: async (path) => ({ state: trees.get(site.workspace.tree(), path), bytes: async () => undefined }),
+  };
+  const plan = (id: string, paths: number, bytes: number): Promise<UndoPlan> => {
+    const checkpoint = reader.checkpoint(id);
+    if (checkpoint === undefined) throw new Error("no such checkpoint");
+    return planUndo(view, [{ checkpoint }], false, { paths, bytes });
+  };
+  expect((await plan(gone, 3, 6)).edits).toHaveLength(3);
+  await expect(plan(gone, 2, 6)).rejects.toMatchObject({ reason: "TOO_LARGE", facts: { limit: 2, unit: "entries" } });
+  await expect(plan(gone, 1, 6)).rejects.toMatchObject({ reason: "TOO_LARGE", facts: { limit: 1, unit: "entries" } });
+  await expect(plan(gone, 3, 5)).rejects.toMatchObject({ reason: "TOO_LARGE", facts: { limit: 5, unit: "bytes" } });
+  expect((await plan(made, 3, 0)).paths.map((path) => path.outcome)).toEqual(["no_change", "no_change", "no_change"]);
+});
+
+it("a long answer shows the first paths and keeps all of them for Details", async () => {
+  const site = await open();
+  const edits = Array.from({ length: 1_001 }, (_, index) => ({
+    path: `d/${index % 10}/${index}.txt`,
+    expect: "absent",
+    text: "x",
+  }));
+  const made = await site.call("Save", { request_id: "wide", edits }, { as: "ada" });
+  const undone = await undo(site, { checkpoint: made.body.checkpoint });
+  expect(undone.error).toBeUndefined();
+  expect(undone.body.paths).toHaveLength(1_000);
+  const page = await site.call("Details", { detail_id: undone.body.detail_id, limit: 200 });
+  expect(JSON.parse(page.body.text.split("\n")[0])).toMatchObject({ path: "d/0/0.txt", outcome: "reversed", deleted: true });
+  const outcome = await site.call("RequestOutcome", { target_request_id: undone.body.request_id });
+  expect(outcome.body.response.undo).toMatchObject({ checkpoint: undone.body.checkpoint, detail_id: undone.body.detail_id });
+});
+
+it("what is saved between plan and save makes the plan anew; who is overtaken every time is told", async () => {
+  let meanwhile: (() => Promise<void>) | undefined;
+  const site = await openApi({
+    callers,
+    requireLease: "never",
+    wrap: (workspace) =>
+      new Proxy(workspace, {
+        get(target, name) {
+          const value: unknown = Reflect.get(target, name);
+          if (typeof value !== "function") return value;
+          if (name !== "save") return value.bind(target);
+          return async (input: SaveInput) => {
+            if (input.cause === "undo") await meanwhile?.();
+            return target.save(input);
+          };
+        },
+      }),
   });
-  const half = await undo(site, { request_id: "two", principal: "ada" });
-  expect(half.error).toBeUndefined();
-  expect(half.body.paths).toHaveLength(1_000);
-  const page = await site.call("Details", { detail_id: half.body.detail_id, limit: 200 });
-  expect(JSON.parse(page.body.text.split("\n")[0])).toMatchObject({ path: "two/0/0.txt", outcome: "reversed", deleted: true });
+  await write(site, "ada", "a.txt", "1\n2\n3\n4\n");
+  const mine = await write(site, "ada", "a.txt", "1\nX\n3\n4\n");
+  let left = 2;
+  meanwhile = async () => {
+    if (left-- > 0) await write(site, "bob", "a.txt", at(site, "a.txt").replace(/4.*\n/, `4 ${left}\n`));
+  };
+  const undone = await undo(site, { checkpoint: mine });
+  expect(undone.error).toBeUndefined();
+  expect(at(site, "a.txt")).toBe("1\n2\n3\n4 0\n");
+  left = 100;
+  const again = await undo(site, { checkpoint: undone.body.checkpoint });
+  expect([again.error.reason, left]).toEqual(["STALE_CONTENT", 95]);
+  left = 1;
+  meanwhile = async () => {
+    if (left-- > 0) await write(site, "bob", "a.txt", at(site, "a.txt").replace("2\n", "bob\n"));
+  };
+  expect((await undo(site, { checkpoint: undone.body.checkpoint })).error.reason).toBe("MERGE_CONFLICT");
+  expect(at(site, "a.txt")).toContain("bob\n");
+});
+
+it("other calls are answered while large texts are merged", async () => {
+  const site = await open();
+  await write(site, "owner", "small.txt", "s\n");
+  const line = (index: number): string => `line ${index} of a text that is merged elsewhere\n`;
+  const text = (first: string, last: string): string =>
+    [first, ...Array.from({ length: 60_000 }, (_, index) => line(index)), last].join("");
+  await write(site, "ada", "large.txt", text("first\n", "last\n"));
+  const mine = await write(site, "ada", "large.txt", text("FIRST\n", "last\n"));
+  await write(site, "bob", "large.txt", text("FIRST\n", "LAST\n"));
+  let done = false;
+  const undone = undo(site, { checkpoint: mine }).finally(() => (done = true));
+  let reads = 0;
+  while (!done) {
+    expect((await site.call("ReadPath", { path: "small.txt" })).status).toBe(200);
+    reads += 1;
+  }
+  expect((await undone).error).toBeUndefined();
+  expect(at(site, "large.txt")).toBe(text("first\n", "LAST\n"));
+  expect(reads).toBeGreaterThan(2);
+});
+
+it("a file that flips between text and binary comes back either way", async () => {
+  const site = await open();
+  const put = (as: string, bytes: string): Promise<string> =>
+    save(site, as, [{ path: "f", data: Buffer.from(bytes, "latin1").toString("base64") }]);
+  const contents = ["text\n", "\0bin", "text again\n", "\0bin\0", ""];
+  const ids: string[] = [];
+  for (const content of contents) ids.push(await put("ada", content));
+  for (let at_ = contents.length - 1; at_ > 0; at_ -= 1) {
+    expect((await undo(site, { checkpoint: ids[at_] })).error).toBeUndefined();
+    expect(at(site, "f")).toBe(contents[at_ - 1]);
+  }
+  for (const content of contents.slice(1)) await put("ada", content);
+  await write(site, "bob", "other", "x\n");
+  expect((await undo(site, { principal: "ada", since: ids[0] })).error).toBeUndefined();
+  expect(at(site, "f")).toBe("text\n");
 });
 
 /** An edit that expects a symlink to lead somewhere. */

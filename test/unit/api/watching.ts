@@ -21,12 +21,9 @@ export interface Watching {
 export async function watching(site: ApiSite, request: object, as = "owner"): Promise<Watching> {
   const leaving = new AbortController();
   atTeardown(() => leaving.abort());
-  const body = Buffer.from(JSON.stringify(request));
-  const head = Buffer.alloc(5);
-  head.writeUInt32BE(body.byteLength, 1);
   const response = await fetch(`${site.url}/gin.v1.GinService/Watch`, {
     method: "POST",
-    body: Buffer.concat([head, body]),
+    body: enveloped(Buffer.from(JSON.stringify(request))),
     headers: { "content-type": "application/connect+json", "x-caller": as },
     signal: leaving.signal,
   });
@@ -58,6 +55,20 @@ export async function watching(site: ApiSite, request: object, as = "owner"): Pr
     },
     leave: () => leaving.abort(),
   };
+}
+
+/** A message in Connect's envelope. */
+export function enveloped(message: Buffer): Buffer {
+  const head = Buffer.alloc(5);
+  head.writeUInt32BE(message.byteLength, 1);
+  return Buffer.concat([head, message]);
+}
+
+/** What the last envelope of a stream's answer says, whatever form its messages have. */
+export async function endOf(response: Response): Promise<Message> {
+  if (response.body === null) throw new Error("no body");
+  for await (const { last, json } of envelopes(response.body as unknown as AsyncIterable<Uint8Array>)) if (last) return json;
+  throw new Error("the stream broke off");
 }
 
 async function* envelopes(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<{ last: boolean; json: Message }> {

@@ -156,7 +156,8 @@ function explainAnnotation(ground: Ground, call: Invocation, id: string): Explan
   const row = ground.annotations.find(id, call.caller);
   const hosted = row === undefined ? undefined : hostedOf(ground, call, (one) => one.rowid === row.workspace);
   if (row === undefined || hosted === undefined) return undefined;
-  const anchored = row.anchors.length === 0 ? "" : `, on ${row.anchors.length} places`;
+  const count = row.anchors.length;
+  const anchored = count === 0 ? "" : count === 1 ? ", on one place" : `, on ${count} places`;
   return {
     kind: "annotation",
     summary: `note of ${row.principal}${anchored}`,

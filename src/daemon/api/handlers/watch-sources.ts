@@ -52,6 +52,7 @@ export function checkpointSource(ground: Ground, call: StreamCall): Source {
       const [life, from] = pairOf(place);
       // Under another incarnation the same generation may be another checkpoint.
       if (life !== incarnation || from === undefined || from > head) return undefined;
+      if (from === head) return [];
       const steps: Step[] = [];
       let at = from;
       for (const row of ground.reader.checkpointsAfter(call.here().rowid, from, Math.min(BATCH, head - from))) {
@@ -63,7 +64,7 @@ export function checkpointSource(ground: Ground, call: StreamCall): Source {
           event: checkpoint === undefined ? undefined : { case: "checkpoint", value: checkpoint },
         });
       }
-      return steps.length === 0 && from < head ? undefined : steps;
+      return steps.length === 0 ? undefined : steps;
     },
     instead: () => [],
   };

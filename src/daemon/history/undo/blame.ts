@@ -22,13 +22,16 @@ export async function blame(
   const stretches: (Stretch | undefined)[] = found.regions.map((region) => ({ start: region.nowStart, end: region.nowEnd }));
   const culprits: (string | undefined)[] = found.regions.map(() => undefined);
   let newer = now;
-  const versions = change.lineage.versions.slice(-STEPS);
-  for (let at = versions.length; at >= 0; at -= 1) {
+  const versions = change.lineage.versions.slice(0, STEPS).reverse();
+  // Who stands behind the versions looked through is not known.
+  const end = versions.length < change.lineage.versions.length ? 1 : 0;
+  for (let at = versions.length; at >= end; at -= 1) {
     if (stretches.every((stretch) => stretch === undefined)) break;
     // From what is there now to the newest version, then from version to version, last to what the undone change made.
     const older = at > 0 ? versions[at - 1]?.state : change.after;
     const bytes = older === null || older === undefined ? undefined : view.reader.object(older.sha256);
     if (bytes === undefined) continue;
+    await change.pace.next();
     const by = versions[at];
     const edits = await view.differ.edits(bytes, newer, view.signal);
     for (const [index, stretch] of stretches.entries()) {

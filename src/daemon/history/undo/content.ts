@@ -2,6 +2,7 @@ import type { Checkpoint, Content, PathState } from "../../store/index.ts";
 import { blame } from "./blame.ts";
 import type { Board, Conflict, Piece } from "./board.ts";
 import type { Lineage } from "./lineage.ts";
+import type { Pace } from "./pace.ts";
 import { reverseText } from "./reverse-text.ts";
 import { fileOf, sameState } from "./states.ts";
 import type { UndoView } from "./types.ts";
@@ -15,11 +16,13 @@ export interface Reversed {
   readonly lineage: Lineage;
   /** Checkpoints that are being taken back: none of them stands in the way. */
   readonly selected: ReadonlySet<string>;
+  /** What is left for following texts step by step. */
+  readonly purse: { steps: number };
+  readonly pace: Pace;
 }
 
-/** Most texts between a change and now that are followed one by one, and their bytes together; past them they are thinned out. */
-const STEPS = 64;
-const STEP_BYTES = 8 * 1024 * 1024;
+/** Most texts between a change and now that are followed one by one; past them they are thinned out evenly. */
+const STEPS = 32;
 
 /**
  * Takes one change back from a piece: content, kind, mode, presence. What the piece is now decides together with what the change
@@ -88,8 +91,8 @@ async function mergeText(
     piece.refuse({ kind: "base_unavailable", hunks: [], ...(missing === null ? {} : { missing: missing.sha256 }) });
     return;
   }
-  const between = texts(view, change, piece);
-  const result = await reverseText(view.differ, from, made, [...between.own, ...piece.later, now], view.signal);
+  const later = laterTexts(view, change, piece, now);
+  const result = await reverseText(view.differ, from, made, later, { pace: change.pace, signal: view.signal });
   if (!result.clean) {
     if (result.conflict !== "content") stop({ kind: result.conflict, hunks: [] });
     else piece.refuse({ kind: "content", hunks: await blame(view, change, now, result), ...inTheWay(view, change) });
@@ -100,30 +103,36 @@ async function mergeText(
   piece.laterFrom = change.checkpoint.generation;
 }
 
-/** The texts between the change and what is known of later ones: thinned out evenly where there are too many. */
-function texts(view: UndoView, change: Reversed, piece: Piece): { readonly own: Uint8Array[] } {
+/** The texts since the change, without what was undone of them, as many as are followed; the last is what the piece is now. */
+function laterTexts(view: UndoView, change: Reversed, piece: Piece, now: Uint8Array): Uint8Array[] {
   const states: Content[] = [];
   let last = change.after?.sha256;
-  for (const { generation, state } of change.lineage.versions) {
-    if (generation >= piece.laterFrom) break;
+  for (let at = change.lineage.versions.length - 1; at >= 0; at -= 1) {
+    const version = change.lineage.versions[at];
+    if (version === undefined || version.generation >= piece.laterFrom) break;
+    const { state } = version;
     if (state === null || state.kind !== "file" || state.sha256 === last) continue;
     last = state.sha256;
     states.push(state);
   }
-  const size = states.reduce((sum, state) => sum + state.size, 0);
-  const every = Math.max(1, Math.ceil(states.length / STEPS), Math.ceil(size / STEP_BYTES));
-  const own: Uint8Array[] = [];
-  for (let at = states.length - 1; at >= 0; at -= every) {
+  const count = states.length + piece.later.length;
+  const every = Math.max(1, Math.ceil(count / STEPS));
+  const size =
+    (states.reduce((sum, state) => sum + state.size, 0) + piece.later.reduce((sum, text) => sum + text.length, 0)) / every;
+  if (size > change.purse.steps) return [now];
+  change.purse.steps -= size;
+  const texts: Uint8Array[] = [];
+  for (let at = count - 1; at >= 0; at -= every) {
     const state = states[at];
-    const bytes = state === undefined ? undefined : view.reader.object(state.sha256);
-    if (bytes !== undefined) own.push(bytes);
+    const text = state === undefined ? piece.later[at - states.length] : view.reader.object(state.sha256);
+    if (text !== undefined) texts.push(text);
   }
-  return { own: own.reverse() };
+  return [...texts.reverse(), now];
 }
 
 /** The newest later checkpoint that is not being taken back. */
 function inTheWay(view: UndoView, { lineage, selected }: Reversed): Pick<Conflict, "by"> {
-  const newest = lineage.versions.findLast((version) => !selected.has(version.checkpoint));
+  const newest = lineage.versions.find((version) => !selected.has(version.checkpoint));
   if (newest === undefined) return {};
   const principal = view.reader.checkpoint(newest.checkpoint)?.principal ?? "";
   return { by: { checkpoint: newest.checkpoint, principal } };

@@ -1,12 +1,17 @@
-import type { Checkpoint, PathChange } from "../../store/index.ts";
+import type { Checkpoint, PathChange, PathState } from "../../store/index.ts";
 import { Board, type Piece } from "./board.ts";
 import { reverseContent } from "./content.ts";
 import { checkLooked } from "./limits.ts";
-import { follow } from "./lineage.ts";
+import { type Lineage, Lineages } from "./lineage.ts";
 import { Pace } from "./pace.ts";
 import { makePlan } from "./plan.ts";
 import type { Selected, UndoLimits, UndoPlan, UndoView } from "./types.ts";
 
+/**
+ * Bytes of later texts that one undo follows step by step, over all its changes; past them the first and the last text of a
+ * change alone decide. A count, so that every machine comes to the same.
+ */
+const STEP_BYTES = 64 * 1024 * 1024;
 /** Touched paths read in one go. */
 const PAGE = 1_000;
 
@@ -40,12 +45,15 @@ class Fold {
   readonly #selected: ReadonlySet<string>;
   readonly #limits: UndoLimits;
   readonly #pace: Pace;
+  readonly #lineages: Lineages;
+  readonly #purse = { steps: STEP_BYTES };
 
   constructor(view: UndoView, selected: ReadonlySet<string>, limits: UndoLimits) {
     this.#view = view;
     this.#selected = selected;
     this.#limits = limits;
     this.#pace = new Pace(view.clock, view.signal);
+    this.#lineages = new Lineages(view);
     this.board = new Board(view);
   }
 
@@ -73,9 +81,9 @@ class Fold {
     return except === undefined ? changes : changes.filter((change) => !except.has(change.path));
   }
 
-  async #find(checkpoint: Checkpoint, change: PathChange): Promise<Reversal & { readonly lineage: ReturnType<typeof follow> }> {
+  async #find(checkpoint: Checkpoint, change: PathChange): Promise<Reversal & { readonly lineage: Lineage }> {
     await this.#pace.next();
-    const lineage = follow(this.#view, change.path, checkpoint.generation);
+    const lineage = this.#lineages.of(change.path, checkpoint.generation);
     // What a checkpoint took away comes back where it was, whatever became of that name.
     const piece = await this.board.at(change.after === null ? change.path : lineage.path);
     checkLooked(this.#limits, this.board.size);
@@ -99,7 +107,12 @@ class Fold {
       }
     }
     const { before, after } = change;
-    await reverseContent(this.#view, this.board, piece, { checkpoint, before, after, lineage, selected: this.#selected });
+    await this.#content(checkpoint, piece, before, after, lineage);
+  }
+
+  #content(checkpoint: Checkpoint, piece: Piece, before: PathState, after: PathState, lineage: Lineage): Promise<void> {
+    const change = { checkpoint, before, after, lineage, selected: this.#selected, purse: this.#purse, pace: this.#pace };
+    return reverseContent(this.#view, this.board, piece, change);
   }
 
   /** Contents first, then all names at once: what a checkpoint swapped is swapped back. */
@@ -121,14 +134,8 @@ class Fold {
         if (piece.path !== from) piece.refuse({ kind: "renamed", hunks: [] });
       } else {
         const before = byPath.get(from)?.before ?? change.after;
-        const lineage = follow(this.#view, change.path, checkpoint.generation);
-        await reverseContent(this.#view, this.board, piece, {
-          checkpoint,
-          before,
-          after: change.after,
-          lineage,
-          selected: this.#selected,
-        });
+        const lineage = this.#lineages.of(change.path, checkpoint.generation);
+        await this.#content(checkpoint, piece, before, change.after, lineage);
         if (piece.conflict === undefined) moving.push({ ...arrival, from });
       }
     }

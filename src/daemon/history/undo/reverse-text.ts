@@ -1,6 +1,8 @@
+import type { Edit } from "../diff.ts";
 import { isText, type Lines, sliceLines, splitLines } from "../lines.ts";
 import { MAX_TEXT_BYTES, MAX_TEXT_LINES } from "../merge-path.ts";
 import type { Differ } from "../types.ts";
+import type { Pace } from "./pace.ts";
 import type { Region } from "./regions.ts";
 import { carry, reverse } from "./reverse.ts";
 
@@ -37,8 +39,9 @@ export async function reverseText(
   before: Uint8Array,
   made: Uint8Array,
   later: readonly Uint8Array[],
-  signal?: AbortSignal,
+  how: { readonly signal?: AbortSignal | undefined; readonly pace?: Pace } = {},
 ): Promise<TextReversal> {
+  const { signal } = how;
   const now = later.at(-1) ?? made;
   const ends = [before, made, now];
   if (!ends.every(isText)) return { clean: false, conflict: "binary" };
@@ -47,7 +50,7 @@ export async function reverseText(
   if (Object.values(texts).some((lines) => lines.count > MAX_TEXT_LINES)) return { clean: false, conflict: "too_large" };
   const undo = await differ.edits(made, before, signal);
   if (later.length > 1) {
-    const followed = await follow(differ, texts.before, made, later, undo, signal);
+    const followed = await follow(differ, texts.before, made, later, undo, how);
     if (followed !== undefined) return followed;
   }
   const found = reverse(texts.before, texts.now, undo, await differ.edits(made, now, signal));
@@ -60,13 +63,14 @@ async function follow(
   before: Lines,
   made: Uint8Array,
   later: readonly Uint8Array[],
-  undo: Awaited<ReturnType<Differ["edits"]>>,
-  signal: AbortSignal | undefined,
+  undo: readonly Edit[],
+  { signal, pace }: { readonly signal?: AbortSignal | undefined; readonly pace?: Pace },
 ): Promise<TextReversal | undefined> {
   const without: Uint8Array[] = [];
   let hunks = undo;
   let at = made;
   for (const next of later) {
+    await pace?.next();
     const carried = carry(hunks, await differ.edits(at, next, signal));
     if (carried === undefined) return undefined;
     const reversed = reverse(before, splitLines(next), carried, []);

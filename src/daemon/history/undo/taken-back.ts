@@ -1,4 +1,4 @@
-import { follow, type History } from "./lineage.ts";
+import { type History, Lineages } from "./lineage.ts";
 
 /**
  * Paths of a checkpoint that an undo which still stands took back already. An undo that left a path alone (it conflicted there and
@@ -6,10 +6,12 @@ import { follow, type History } from "./lineage.ts";
  */
 export class TakenBack {
   readonly #history: History;
+  readonly #lineages: Lineages;
   readonly #touched = new Map<string, ReadonlySet<string>>();
 
   constructor(history: History) {
     this.#history = history;
+    this.#lineages = new Lineages(history);
   }
 
   /** undefined when nothing ever took it back. */
@@ -23,7 +25,7 @@ export class TakenBack {
   #stands(checkpoint: { readonly id: string; readonly generation: number }, path: string): boolean {
     const undos = this.#history.reader.undoneBy(checkpoint.id);
     if (undos.length === 0) return false;
-    const { names } = follow(this.#history, path, checkpoint.generation);
+    const names = [...this.#lineages.of(path, checkpoint.generation).names];
     return undos.some((undo) => {
       const touched = this.#paths(undo.id);
       for (const name of names) if (touched.has(name) && !this.#stands(undo, name)) return true;

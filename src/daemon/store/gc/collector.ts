@@ -49,6 +49,8 @@ const READERS_MS = 2_000;
 const PAUSE_MS = 2;
 const UPKEEP_PAUSE_MS = 20;
 const BACKUP_PAUSE_MS = 250;
+/** Runs after which history stays where it is. */
+const ROUNDS = 4;
 /** A run that could not meet the quota is tried again after this share of it was written, or after an hour. */
 const GROWN = 0.02;
 
@@ -72,7 +74,7 @@ class SliceDriver implements Collector {
   }
 
   collect(input: CollectInput): Promise<GarbageReport> {
-    return this.#inTurn(() => this.#run(input, 0));
+    return this.#inTurn(() => this.#comeDown(input, 0));
   }
 
   tend(): Promise<void> {
@@ -109,11 +111,23 @@ class SliceDriver implements Collector {
 
   async #runByItself(): Promise<void> {
     const { store, clock, log } = this.#deps;
-    const report = await this.#run({ dryRun: false }, GRACE_MS);
+    const report = await this.#comeDown({ dryRun: false }, GRACE_MS);
     this.#last = { atMs: clock.monotonicMs(), bytes: store.read.facts().bytes };
     if (report.historyAfterBytes > this.quotaBytes) {
       log.warn({ history_bytes: report.historyAfterBytes, quota_bytes: this.quotaBytes }, "the quota of history cannot be met");
     }
+  }
+
+  /** Runs until history is where it was asked to be: what a page holds is reckoned, and half-empty pages stay behind where much went. */
+  async #comeDown(input: CollectInput, graceMs: number): Promise<GarbageReport> {
+    const goal = input.targetBytes ?? this.quotaBytes;
+    let report = await this.#run(input, graceMs);
+    for (let round = 1; round < ROUNDS && !input.dryRun && report.historyAfterBytes > goal; round++) {
+      const next = await this.#run(input, graceMs);
+      if (next.thinnedObjects + next.removedCheckpoints + next.unreachableObjects === 0) break;
+      report = sum(report, next);
+    }
+    return report;
   }
 
   async #run(input: CollectInput, graceMs: number): Promise<GarbageReport> {
@@ -204,6 +218,17 @@ class SliceDriver implements Collector {
     this.#turn = mine.catch(() => undefined);
     return mine;
   }
+}
+
+function sum(one: GarbageReport, next: GarbageReport): GarbageReport {
+  return {
+    ...next,
+    beforeBytes: one.beforeBytes,
+    historyBeforeBytes: one.historyBeforeBytes,
+    unreachableObjects: one.unreachableObjects + next.unreachableObjects,
+    thinnedObjects: one.thinnedObjects + next.thinnedObjects,
+    removedCheckpoints: one.removedCheckpoints + next.removedCheckpoints,
+  };
 }
 
 function lost(damaged: boolean): GinError {

@@ -14,6 +14,8 @@ const LOCAL_MOST = 4061;
 const LEAF_SHARE = 1.25;
 /** A row that says how a file looked: as long as the file is there, it is needed. */
 const LOOKED_BYTES = 250;
+/** A request's outcome, kept for seven days whatever the quota. */
+const REQUEST_BYTES = 500;
 /** Pages of a store with nothing in it. */
 const EMPTY_BYTES = 160 * 1024;
 const PAGE = 500;
@@ -40,8 +42,9 @@ export function* measure(
   const bytes = new Float64Array(places + 2);
   const contents = new Float64Array(places + 2);
   const side = new Map<number, number[]>();
-  const { looked } = work.statement("SELECT count(*) AS looked FROM looked").get() as { looked: number };
-  let needed = EMPTY_BYTES + looked * LOOKED_BYTES;
+  const count = (table: "looked" | "request") =>
+    (work.statement(`SELECT count(*) AS count FROM ${table}`).get() as { count: number }).count;
+  let needed = EMPTY_BYTES + count("looked") * LOOKED_BYTES + count("request") * REQUEST_BYTES;
   const add = (until: number, size: number, one: number): void => {
     if (until === LIVE) needed += size;
     else {

@@ -143,8 +143,17 @@ function* removeOrphans(
   }
 }
 
-/** Of a path's kept origins before a generation only the newest can ever be asked for. */
-export function* removeSpans(work: Work, pace: Pace, workspace: number, before: number): Generator<undefined, void> {
+/**
+ * Of a path's kept origins up to a generation only the newest can ever be asked for. `between`: those after it but for the newest of all go
+ * too, because they may rely on rows that went; they are found out again from the one that stays.
+ */
+export function* removeSpans(
+  work: Work,
+  pace: Pace,
+  workspace: number,
+  before: number,
+  between: boolean,
+): Generator<undefined, void> {
   const list =
     "SELECT path, generation, length(body) AS bytes FROM span WHERE workspace = ? AND (path, generation) > (?, ?) ORDER BY path, generation LIMIT ?";
   const remove = work.statement("DELETE FROM span WHERE workspace = ? AND path = ? AND generation = ?");
@@ -156,8 +165,8 @@ export function* removeSpans(work: Work, pace: Pace, workspace: number, before: 
       bytes: number;
     }[];
     for (const row of rows) {
-      const older = last?.path === row.path && row.generation <= before ? last : undefined;
-      if (older !== undefined) remove.run(workspace, older.path, older.generation);
+      const superseded = row.generation <= before || (between && (last?.generation ?? 0) > before);
+      if (last?.path === row.path && superseded) remove.run(workspace, last.path, last.generation);
       last = row;
     }
     if (rows.length === 0) return;

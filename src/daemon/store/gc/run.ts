@@ -56,21 +56,21 @@ function* slices(
     const rowsBefore = Math.min(lineage.head, Math.max(lineage.first, generationAfter(lineage, decision.rows)));
     yield* told(removeCheckpoints(work, pace, lineage, rowsBefore, removed), REMOVE);
     const keptFrom = thinning.find(({ workspace }) => workspace === lineage.workspace)?.to ?? lineage.keptFrom;
-    yield* told(removeSpans(work, pace, lineage.workspace, keptFrom), REMOVE);
+    yield* told(removeSpans(work, pace, lineage.workspace, keptFrom, rowsBefore > 0), REMOVE);
   }
   for (const step of compactSegments(work, pace, measured.side, needs.topObject)) {
     yield { phase: step === "wait" ? "wait" : "remove", durable: step === "durable" };
   }
   yield* told(vacuum(work), REMOVE);
   const after = usedBytes(work);
-  setMeta(work.db, "neededBytes", Math.round(measured.needed));
+  setMeta(work.db, "neededBytes", Math.round(decision.needed));
   setMeta(work.db, "collectedMs", options.nowMs);
   work.hit("gc.end");
   return {
     beforeBytes: before,
     afterBytes: after,
     historyBeforeBytes: Math.round(decision.history),
-    historyAfterBytes: Math.max(0, Math.round(after - measured.needed)),
+    historyAfterBytes: Math.max(0, Math.round(after - decision.needed)),
     unreachableObjects: removed.unreachable,
     thinnedObjects: removed.thinned,
     removedCheckpoints: removed.checkpoints,

@@ -1,0 +1,3 @@
+import { describeDocument } from "./document.ts";
+
+describeDocument("docs/history.md");

@@ -1,0 +1,131 @@
+import { beforeEach, describe, expect, it } from "vitest";
+import { type Annotations, createAnnotations, EXCERPT_BYTES, type WriteInput } from "../../../src/daemon/annotation/index.ts";
+import { type Log, systemClock, systemRandom } from "../../../src/daemon/base/index.ts";
+import { mayTouch } from "../../../src/daemon/policy/index.ts";
+import { type AnnotationRow, openStore, type RequestRow, type Store } from "../../../src/daemon/store/index.ts";
+import { chance } from "../../helpers/random.ts";
+import { scaled } from "../../helpers/scale.ts";
+import { atTeardown } from "../../helpers/teardown.ts";
+import { caller, fastDir } from "../api/site.ts";
+import { Story } from "../history/storyline.ts";
+import { request } from "../store/line.ts";
+
+let store: Store;
+let story: Story;
+let annotations: Annotations;
+let warned: string[];
+let ids = 0;
+
+beforeEach(async () => {
+  store = await openStore({ directory: `${fastDir()}/data`, inline: true });
+  atTeardown(() => store.close());
+  story = await Story.begin(store);
+  warned = [];
+  const log: Log = { debug: () => {}, info: () => {}, warn: (_, text) => void warned.push(text), error: () => {} };
+  annotations = createAnnotations({ store, lines: story.anchors(), mayTouch, clock: systemClock, random: systemRandom, log });
+});
+
+const outcome = (id: string): RequestRow =>
+  request(id, { scope: story.workspace, principal: "ann", operation: "WriteAnnotation" });
+const write = (checkpoint: string, more: Partial<WriteInput> = {}): Promise<AnnotationRow> =>
+  annotations.write({
+    workspace: story.workspace,
+    caller: caller("ann"),
+    requestId: "",
+    checkpoint,
+    text: "t",
+    anchors: [],
+    replyTo: "",
+    corrects: "",
+    evidenceId: "",
+    remember: () => outcome(`n${++ids}`),
+    ...more,
+  });
+
+describe("writing", () => {
+  it("tells listeners in order after it is kept, and goes on when one of them fails", async () => {
+    const made = await story.tell({ f: "1\n" });
+    const heard: string[] = [];
+    const stop = annotations.onWrite((row) => {
+      heard.push(`${row.seq} ${store.read.annotation(row.id)?.text}`);
+      throw new Error("deaf");
+    });
+    await write(made, { text: "one" });
+    await write(made, { text: "two" });
+    stop();
+    await write(made, { text: "three" });
+    expect(heard).toEqual(["1 one", "2 two"]);
+    expect(warned).toHaveLength(2);
+  });
+
+  it("keeps note and outcome together, or neither", async () => {
+    const made = await story.tell({ f: "1\n" });
+    const first = await write(made, { remember: () => outcome("same") });
+    await expect(write(made, { remember: () => outcome("same") })).rejects.toMatchObject({ reason: "REQUEST_IN_PROGRESS" });
+    expect(store.read.annotations({ workspace: story.workspace, limit: 9 }).map((row) => row.id)).toEqual([first.id]);
+  });
+
+  it("knows checkpoints and notes of its own workspace only", async () => {
+    const other = await Story.begin(store, "ws_2");
+    const theirs = await other.tell({ f: "1\n" });
+    await expect(write(theirs)).rejects.toMatchObject({ reason: "ID_NOT_FOUND" });
+    const note = await write(await story.tell({ f: "1\n" }));
+    const across = { workspace: other.workspace, replyTo: note.id };
+    await expect(write(theirs, across)).rejects.toMatchObject({ reason: "ID_NOT_FOUND", facts: { field: "reply_to" } });
+  });
+
+  it("says where lines stand that are no longer told, and where they are for others", async () => {
+    const made = await story.tell({ "src/a": "1\n2\n" });
+    const row = await write(made, { anchors: [{ path: "src/a", startLine: 2, endLine: 2 }] });
+    await story.tell({ "src/a": null, "out/b": "1\n2\n" }, { renames: { "out/b": "src/a" } });
+    const mine = await annotations.present(row, caller("ann"), story.generation);
+    expect(mine?.anchors[0]?.now).toEqual({ standing: "moved", path: "out/b", startLine: 2, endLine: 2 });
+    const bound = caller("src", { paths: ["src"] });
+    const theirs = await annotations.present(row, bound, story.generation);
+    expect(theirs?.anchors[0]?.now).toEqual({ standing: "unknown", path: "", startLine: 0, endLine: 0 });
+    expect(await annotations.present(row, caller("out", { paths: ["out"] }), story.generation)).toBeUndefined();
+  });
+});
+
+describe("the excerpt of anchored lines", () => {
+  it("is the lines themselves, whole ones up to 4 KiB, else a whole number of characters of the first", async () => {
+    const dice = chance("excerpt");
+    for (let round = 0; round < scaled(60); round += 1) {
+      const count = 1 + dice.int(12);
+      const long = dice.maybe(0.5) ? 3_000 : 300;
+      const lines = Array.from(
+        { length: count },
+        () => dice.pick(["x", "é", "€", "😀", "a b"]).repeat(dice.int(long)) + dice.pick(["\n", "\r\n"]),
+      );
+      if (dice.maybe(0.3)) lines[count - 1] = (lines[count - 1] ?? "").replace(/\r?\n$/, "tail");
+      const text = lines.join("");
+      const startLine = 1 + dice.int(count);
+      const endLine = startLine + dice.int(count - startLine + 1);
+      const wanted = lines.slice(startLine - 1, endLine);
+      const checkpoint = await story.tell({ f: Buffer.from(text).toString("latin1") });
+      const { anchors } = await write(checkpoint, { anchors: [{ path: "f", startLine, endLine }] });
+      const kept = anchors[0]?.text ?? "";
+      const label = `round ${round}, seed ${dice.seed}`;
+      expect(Buffer.byteLength(kept), label).toBeLessThanOrEqual(EXCERPT_BYTES);
+      expect(wanted.join("").startsWith(kept), label).toBe(true);
+      const whole = wanted.join("");
+      if (Buffer.byteLength(whole) <= EXCERPT_BYTES) expect(kept, label).toBe(whole);
+      else if (Buffer.byteLength(wanted[0] ?? "") <= EXCERPT_BYTES) expect(kept.endsWith("\n"), label).toBe(true);
+      else expect(Buffer.byteLength(kept), label).toBeGreaterThan(EXCERPT_BYTES - 4);
+    }
+  });
+});
+
+describe("lists", () => {
+  it("fill pages over notes a caller may not see", async () => {
+    const made = await story.tell({ "src/a": "1\n", b: "1\n" });
+    for (let number = 0; number < 450; number += 1) {
+      await write(made, { text: `${number}`, anchors: [{ path: number % 150 === 0 ? "src/a" : "b", startLine: 0, endLine: 0 }] });
+    }
+    const query = { workspace: story.workspace, caller: caller("s", { paths: ["src"] }), generation: story.generation };
+    const first = await annotations.list({ ...query, limit: 2 });
+    expect(first.annotations.map(({ row }) => row.text)).toEqual(["300", "150"]);
+    const next = await annotations.list({ ...query, limit: 2, ...(first.next === undefined ? {} : { after: first.next }) });
+    expect([next.annotations.map(({ row }) => row.text), next.next]).toEqual([["0"], undefined]);
+  });
+});
