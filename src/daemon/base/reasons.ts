@@ -229,6 +229,18 @@ export const REASONS = {
     "mend the cause named",
     ["path", "errno"],
   ),
+  BINARY_FILE: reason(
+    Code.FailedPrecondition,
+    "text was needed and the file is none",
+    "look at it with stat_file, or convert it",
+    ["path"],
+  ),
+  RESOURCE_LIMIT: reason(
+    Code.ResourceExhausted,
+    "what was asked of one tool call is more than it may do",
+    "ask for less, in several calls",
+    ["limit", "unit"],
+  ),
   INTERNAL: reason(Code.Internal, "a fault in gin", "report it with the log line of this request"),
 } as const satisfies Record<string, ReasonInfo>;
 

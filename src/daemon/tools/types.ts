@@ -82,6 +82,8 @@ export interface ReadContext {
   };
   /** The table of all tools, for list_tools. */
   readonly tools: ToolTable;
+  /** Of the daemon, e.g. "0.1.0". */
+  readonly version: string;
 }
 
 /** How a save of a tool is made. */

@@ -4,6 +4,7 @@ import type { WorkspaceDeps } from "./deps.ts";
 import { Finisher, type Item } from "./finisher.ts";
 import { CAPTURE_BYTES, QUEUED_SAVES } from "./limits.ts";
 import { type Observed, observe } from "./observe.ts";
+import { factsOf } from "./path-facts.ts";
 import { type Line, planCommit } from "./plan.ts";
 import { type PrepareView, prepareSave } from "./prepare.ts";
 import { readHead } from "./read-head.ts";
@@ -21,7 +22,7 @@ import {
   type SaveTurn,
   type Turn,
 } from "./turns.ts";
-import type { GitFacts, HeadRead, ImportProgress, SaveInput, SaveOutcome, State, Workspace } from "./types.ts";
+import type { GitFacts, HeadRead, ImportProgress, PathFacts, SaveInput, SaveOutcome, State, Workspace } from "./types.ts";
 import type { WatchHealth } from "./watch/index.ts";
 
 /** Most saves in one batch: bounds how long the first of them waits for its answer. */
@@ -97,6 +98,10 @@ export class WorkspaceActor implements Workspace {
   onChange(listener: (state: State) => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
+  }
+
+  facts(path: string, options: Parameters<Workspace["facts"]>[1]): Promise<PathFacts> {
+    return factsOf(this.#deps.root, path, options);
   }
 
   canonical(path: string): string {

@@ -101,6 +101,7 @@ function list(view: ReadView, path: string): HeadRead {
       size: stat.kind === "file" ? stat.size : 0,
       executable: stat.kind === "file" && stat.executable,
       sensitive,
+      mtimeNs: stat.mtimeNs,
     };
     return content === undefined || content === null ? entry : { ...entry, sha256: content.sha256 };
   });

@@ -98,6 +98,17 @@ export interface ListedEntry {
   /** As recorded at head; undefined when it is not. */
   readonly sha256?: Hash;
   readonly sensitive: boolean;
+  /** When it was last written, in nanoseconds of the epoch; undefined for what is not on disk. */
+  readonly mtimeNs?: bigint;
+}
+
+/** What a path is on disk, without its content. */
+export interface PathFacts {
+  /** Canonical. */
+  readonly path: string;
+  readonly stat: FileStat;
+  /** The first bytes of a regular file; empty where none were asked for. */
+  readonly sample: Uint8Array;
 }
 
 /** How far the first look at the whole tree is, and what any look could not read. */
@@ -156,6 +167,11 @@ export interface Workspace {
   watching(): WatchHealth | undefined;
   /** Undefined when the directory is in no Git work tree. */
   git(): Promise<GitFacts | undefined>;
+  /**
+   * What is at a path on disk, symlinks inside followed, with up to `sampleBytes` of a file's beginning. Nothing is absorbed or hashed,
+   * however large it is; a save that is not on disk yet is not seen. `authorise` sees the canonical path first.
+   */
+  facts(path: string, options: { readonly authorise: (path: string) => void; readonly sampleBytes: number }): Promise<PathFacts>;
   /** Syntax, protected names and walk only: the canonical path. */
   canonical(path: string): string;
   /** Saves committed but not yet on disk. */

@@ -70,6 +70,7 @@ class CallContext implements WriteContext {
   readonly signal: AbortSignal;
   readonly requestId: string;
   readonly tools = TOOLS;
+  readonly version: string;
   readonly cursors: WriteContext["cursors"];
   readonly #ground: Ground;
   readonly #request: CallToolRequest;
@@ -90,6 +91,7 @@ class CallContext implements WriteContext {
     this.log = ground.log;
     this.signal = call.signal;
     this.requestId = request.requestId;
+    this.version = ground.version;
     const scope = (query: JsonMap): CursorScope => ({
       operation: `CallTool ${request.tool}`,
       principal: call.caller.principal,
