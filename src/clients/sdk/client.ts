@@ -14,7 +14,7 @@ import { GinService } from "../../gen/gin/v1/service_pb.ts";
 import { type CallFacts, type CallOptions, Channel, DEFAULT_TIMEOUT_MS, headersOf, lost } from "./channel.ts";
 import type { ClientOptions } from "./http.ts";
 import { mintRequestId } from "./ids.ts";
-import { ADMIN_OPERATIONS, OPERATIONS, operationInfo } from "./operations.ts";
+import { ADMIN_OPERATIONS, changesNothing, OPERATIONS, operationInfo } from "./operations.ts";
 import { keepByteOrderMarks } from "./text-encoding.ts";
 
 type Methods = { readonly [name: string]: DescMethodUnary };
@@ -89,7 +89,7 @@ function factsOf(method: DescMethodUnary, message: { [field: string]: unknown },
 }
 
 function identified(table: typeof OPERATIONS, name: string, message: { [field: string]: unknown }): CallFacts {
-  const info = operationInfo(table, name, message.dryRun === true || message.preview === true);
+  const info = operationInfo(table, name, changesNothing(name, message));
   if (info.mutation && message.requestId === "") message.requestId = mintRequestId();
   const requestId = message.requestId;
   return { ...info, requestId: typeof requestId === "string" && requestId !== "" ? requestId : undefined };

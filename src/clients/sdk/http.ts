@@ -1,7 +1,7 @@
 import { type CallFacts, type CallOptions, Channel, DEFAULT_TIMEOUT_MS, type Identity, lost } from "./channel.ts";
 import { EngineError, errorDetail, isObject, type JsonObject, UsageError } from "./errors.ts";
 import { mintRequestId } from "./ids.ts";
-import { ADMIN_OPERATIONS, OPERATIONS, type OperationInfo, operationInfo } from "./operations.ts";
+import { ADMIN_OPERATIONS, changesNothing, OPERATIONS, type OperationInfo, operationInfo } from "./operations.ts";
 import type { Target } from "./post.ts";
 import type { StreamOptions } from "./stream.ts";
 
@@ -98,11 +98,7 @@ export interface Prepared extends CallFacts {
 export function prepare(request: JsonObject): Prepared {
   const [field, message] = onlyOperation(request);
   const operation = field.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
-  const info = operationInfo(
-    OPERATIONS,
-    operation,
-    message.dry_run === true || message.dryRun === true || message.preview === true,
-  );
+  const info = operationInfo(OPERATIONS, operation, changesNothing(operation, message));
   const sent = withRequestId(message, info);
   return { ...info, operation, request: { [field]: sent.message }, requestId: sent.requestId };
 }

@@ -20,7 +20,8 @@ export { milliseconds, SESSION_FLAGS, SESSION_HELP, type SessionOptions, session
 export type { WatchOptions } from "./follow.ts";
 export { type ClientOptions, JsonClient, onlyOperation, type Prepared, prepare } from "./http.ts";
 export { mintRequestId } from "./ids.ts";
-export { ADMIN_OPERATIONS, OPERATIONS, type OperationInfo } from "./operations.ts";
+export { ADMIN_OPERATIONS, OPERATIONS, type OperationInfo, READ_ONLY_TOOLS } from "./operations.ts";
 export type { Target, TlsFiles } from "./post.ts";
 export { openSession, type Session } from "./session.ts";
 export type { StreamOptions } from "./stream.ts";
+export { toolEnvelope } from "./tool-envelope.ts";

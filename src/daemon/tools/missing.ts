@@ -1,9 +1,18 @@
-import type { MissingTool, ToolSchema } from "./types.ts";
+import type { Intent, MissingTool, Risk, ToolSchema } from "./types.ts";
 
 const NOTHING: ToolSchema = { type: "object", properties: {}, additionalProperties: false };
 
-function missing(name: string, description: string, risk: MissingTool["risk"], why: string): MissingTool {
-  return { name, description, features: [], schema: NOTHING, risk, missing: why };
+/** What is known of a tool that cannot run here. */
+interface Facts {
+  readonly risk: Risk;
+  readonly why: string;
+  readonly description: string;
+  readonly features: readonly string[];
+  readonly intents?: readonly Intent[];
+}
+
+function missing(name: string, { risk, why, description, features, intents = [] }: Facts): MissingTool {
+  return { name, description, features, schema: NOTHING, risk, intents, missing: why };
 }
 
 const NO_SHELL = "the shell is not part of this version";
@@ -11,27 +20,83 @@ const NO_WEB = "web tools are not part of this version";
 const SOON = "it is not built yet";
 const NO_SERVERS = "language servers are not part of this version";
 
+const CODE_WORDS = [
+  "definition",
+  "reference",
+  "hover",
+  "symbol",
+  "diagnostic",
+  "rename",
+  "lsp",
+  "caller",
+  "usage",
+  "declaration",
+  "declared",
+];
+
+/** A placeholder of a tool whose file is still to come. */
+const soon = (name: string, risk: Risk): MissingTool => missing(name, { risk, why: SOON, description: "", features: [] });
+
 /** Tools that no room stands behind yet: listed, so that nobody has to guess, and refused by name. */
 export const missingTools: readonly MissingTool[] = [
-  missing("read_file", "", "read_only", SOON),
-  missing("multi_read", "", "read_only", SOON),
-  missing("write_file", "", "read_only", SOON),
-  missing("edit_file", "", "read_only", SOON),
-  missing("multi_edit", "", "read_only", SOON),
-  missing("apply_patch", "", "read_only", SOON),
-  missing("search_files", "", "read_only", SOON),
-  missing("list_dir", "", "read_only", SOON),
-  missing("find_files", "", "read_only", SOON),
-  missing("list_tools", "", "read_only", SOON),
-  missing("detect_project", "", "read_only", SOON),
-  missing("memory", "", "read_only", SOON),
-  missing("undo", "", "read_only", SOON),
-  missing("diff_files", "", "read_only", SOON),
-  missing("search_replace", "", "read_only", SOON),
-  missing("run_shell", "Run a shell command in the workspace.", "shell", NO_SHELL),
-  missing("run_plan", "Run a small graph of commands and tools.", "mutating", NO_SHELL),
-  missing("lsp_query", "Ask a language server about one place in a file.", "read_only", NO_SERVERS),
-  missing("lsp_batch", "Ask language servers several questions at once.", "read_only", NO_SERVERS),
-  missing("web_fetch", "Fetch a public web page as Markdown.", "network", NO_WEB),
-  missing("web_search", "Search the public web.", "network", NO_WEB),
+  soon("read_file", "read_only"),
+  soon("multi_read", "read_only"),
+  soon("write_file", "mutating"),
+  soon("edit_file", "mutating"),
+  soon("multi_edit", "mutating"),
+  soon("apply_patch", "mutating"),
+  soon("search_files", "read_only"),
+  soon("list_dir", "read_only"),
+  soon("find_files", "read_only"),
+  soon("list_tools", "read_only"),
+  soon("detect_project", "read_only"),
+  soon("memory", "mutating"),
+  soon("undo", "mutating"),
+  soon("diff_files", "read_only"),
+  soon("search_replace", "mutating"),
+  missing("run_shell", {
+    risk: "shell",
+    why: NO_SHELL,
+    description: "Run a shell command in the workspace.",
+    features: ["command", "timeout", "build", "test"],
+    intents: [
+      { points: 8, any: ["run", "execute", "shell", "bash", "command", "build", "test", "compile", "install", "script"] },
+    ],
+  }),
+  missing("run_plan", {
+    risk: "mutating",
+    why: NO_SHELL,
+    description: "Run a small graph of commands and tools, each step decided by the one before.",
+    features: ["steps", "conditions", "parallel"],
+    intents: [{ points: 10, any: ["plan", "workflow", "pipeline", "step", "conditional", "conditionally"] }],
+  }),
+  missing("lsp_query", {
+    risk: "read_only",
+    why: NO_SERVERS,
+    description:
+      "Ask a language server about one place in a file: definition, references, hover, symbols, diagnostics, rename preview.",
+    features: ["definition", "references", "hover", "symbols", "diagnostics", "rename"],
+    intents: [{ points: 10, any: CODE_WORDS }],
+  }),
+  missing("lsp_batch", {
+    risk: "read_only",
+    why: NO_SERVERS,
+    description: "Ask language servers several questions at once.",
+    features: ["batch", "definition", "references", "diagnostics"],
+    intents: [{ points: 12, any: ["batch", "multiple", "several", "many"], also: [CODE_WORDS] }],
+  }),
+  missing("web_fetch", {
+    risk: "network",
+    why: NO_WEB,
+    description: "Fetch a public web page as Markdown.",
+    features: ["url", "markdown", "links"],
+    intents: [{ points: 10, any: ["url", "http", "https", "webpage", "website", "fetch", "download"] }],
+  }),
+  missing("web_search", {
+    risk: "network",
+    why: NO_WEB,
+    description: "Search the public web.",
+    features: ["internet", "query", "news"],
+    intents: [{ points: 10, any: ["web", "internet", "online", "google"], also: [["search", "find", "look", "lookup"]] }],
+  }),
 ];

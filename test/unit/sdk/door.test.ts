@@ -11,6 +11,7 @@ test("the SDK exports these names: one that goes breaks whoever uses it", () => 
     "JsonClient",
     "NotSentError",
     "OPERATIONS",
+    "READ_ONLY_TOOLS",
     "SESSION_FLAGS",
     "SESSION_HELP",
     "StartError",
@@ -27,6 +28,7 @@ test("the SDK exports these names: one that goes breaks whoever uses it", () => 
     "prepare",
     "programFile",
     "sessionOptions",
+    "toolEnvelope",
   ]);
 });
 

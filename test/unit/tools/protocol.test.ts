@@ -1,4 +1,7 @@
 import { describe, expect, it } from "vitest";
+import { READ_ONLY_TOOLS, toolEnvelope } from "../../../src/clients/sdk/index.ts";
+import { REASONS, type Reason } from "../../../src/daemon/base/index.ts";
+import { codeOf, TOOL_CODES, TOOLS } from "../../../src/daemon/tools/index.ts";
 import { TOOL_NAMES } from "../../../src/daemon/tools/table.ts";
 import { openTools } from "./site.ts";
 
@@ -10,10 +13,80 @@ describe("CallTool's envelope", () => {
     expect(answer.error).not.toBe("");
   });
 
-  it("ListTools has all 22 in catalog order", async () => {
+  it("refuses a tool that cannot run here with a code and the reason", async () => {
     const site = await openTools();
-    const { body } = await site.api.call("ListTools", {});
+    const answer = await site.call("run_shell", {});
+    expect(answer).toMatchObject({
+      ok: false,
+      error_code: "unsupported",
+      facts: { reason: "UNSUPPORTED", requested: "run_shell" },
+    });
+    expect(answer.error).toContain("not part of this version");
+  });
+
+  it("ListTools has all 22 in catalog order, each with a risk and whether it can run", async () => {
+    const site = await openTools();
+    const { body } = await site.api.call("ListTools", { include_schema: true });
     expect(body.tools.map((tool: { name: string }) => tool.name)).toEqual([...TOOL_NAMES]);
     expect(body.tools).toHaveLength(22);
+    for (const tool of body.tools) {
+      expect(["read_only", "mutating", "shell", "network"]).toContain(tool.risk);
+      expect(tool.available).toBe(tool.why_not === "");
+      expect(tool.schema).toMatchObject({ type: "object", additionalProperties: false });
+    }
+  });
+
+  it("every reason has a code, in lower case", () => {
+    for (const reason of Object.keys(REASONS) as Reason[]) expect(codeOf({ reason })).toMatch(/^[a-z][a-z_]+$/);
+    expect(codeOf({ reason: "IO_FAILED", facts: { errno: "EACCES" } })).toBe("permission_denied");
+    expect(codeOf({ reason: "IO_FAILED", facts: { errno: "EIO" } })).toBe("io_failed");
+    expect(TOOL_CODES).toContain("permission_denied");
+    expect(new Set(TOOL_CODES).size).toBe(TOOL_CODES.length);
+  });
+
+  it("the SDK knows which tools change nothing: those the table calls read_only", () => {
+    expect(READ_ONLY_TOOLS).toEqual(TOOLS.filter((tool) => tool.risk === "read_only").map((tool) => tool.name));
+  });
+});
+
+describe("the envelope as it is printed", () => {
+  it("has the reference's fields in their order and leaves the empty ones out", () => {
+    const printed = toolEnvelope({
+      state: { generation: "3" },
+      ok: false,
+      result: "",
+      content: [],
+      meta: null,
+      error: "gone",
+      error_code: "file_not_found",
+      suggestion: "look",
+      classification: "",
+      risk: "",
+      request_id: "r1",
+      next_call: { tool: "list_dir", arguments: { path: "." } },
+      replayed: false,
+      checkpoint: "",
+      facts: { path: "a" },
+    });
+    expect(JSON.stringify(printed)).toBe(
+      '{"ok":false,"meta":{"facts":{"path":"a"}},"error":"gone","error_code":"file_not_found","suggestion":"look","request_id":"r1","next_call":{"tool":"list_dir","arguments":{"path":"."}}}',
+    );
+  });
+
+  it("spells images as MCP does, and keeps what gin adds in meta", () => {
+    const printed = toolEnvelope({
+      ok: true,
+      result: "done",
+      content: [{ type: "image", text: "", data: "AAAA", mime_type: "image/png" }],
+      meta: { sha256: "0" },
+      checkpoint: "ck_1",
+      replayed: true,
+    });
+    expect(printed).toEqual({
+      ok: true,
+      result: "done",
+      content: [{ type: "image", data: "AAAA", mimeType: "image/png" }],
+      meta: { sha256: "0", checkpoint: "ck_1", replayed: true },
+    });
   });
 });
