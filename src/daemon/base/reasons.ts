@@ -241,6 +241,37 @@ export const REASONS = {
     "ask for less, in several calls",
     ["limit", "unit"],
   ),
+  EDIT_NOT_FOUND: reason(
+    Code.FailedPrecondition,
+    "the text to be replaced, or a hunk's lines, are not in the file",
+    "read the file and give the text as it stands there",
+    ["path", "line", "near", "index", "edits"],
+  ),
+  EDIT_NOT_UNIQUE: reason(
+    Code.FailedPrecondition,
+    "the text to be replaced is there more than once",
+    "give more of the lines around it",
+    ["path", "lines", "matches", "index", "edits"],
+  ),
+  EDIT_NO_CHANGE: reason(
+    Code.FailedPrecondition,
+    "the edit gives what is there already",
+    "leave it out, or check what was meant",
+    ["path", "index", "edits"],
+  ),
+  EDIT_OVERLAP: reason(
+    Code.FailedPrecondition,
+    "an edit replaced what a later one of the same call was to replace",
+    "put the two into one edit",
+    ["path", "index", "with", "edits"],
+  ),
+  OLD_TEXT_EMPTY: reason(
+    Code.InvalidArgument,
+    "there is no text to be replaced",
+    "give the lines it should stand beside, and repeat them in the new text",
+    ["path", "index"],
+  ),
+  PATCH_INVALID: reason(Code.InvalidArgument, "the patch cannot be read", "mend the line named", ["line"]),
   INTERNAL: reason(Code.Internal, "a fault in gin", "report it with the log line of this request"),
 } as const satisfies Record<string, ReasonInfo>;
 
