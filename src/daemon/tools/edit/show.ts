@@ -1,0 +1,106 @@
+import { createHash } from "node:crypto";
+import { diffFile } from "../../history/index.ts";
+import type { Content } from "../../store/index.ts";
+import type { ReadContext } from "../types.ts";
+
+/** One file before and after; null where it is absent. */
+export interface Change {
+  readonly path: string;
+  /** Where it was, if that is another name. */
+  readonly from?: string;
+  readonly before: Buffer | null;
+  readonly after: Buffer | null;
+}
+
+/** A diff for an answer. */
+export interface ShownDiff {
+  /** A unified diff; whole hunks only. */
+  readonly diff: string;
+  /** Why it is not all there; "" when it is. */
+  readonly left: "" | "binary" | "not_utf8" | "too_large" | "content_not_kept";
+}
+
+/** Bytes of diff in one answer. */
+export const DIFF_BYTES = 50 * 1024;
+
+/** Largest side that is diffed by lines. */
+const SIDE_BYTES = 8 * 1024 * 1024;
+const CONTEXT_LINES = 3;
+
+/** SHA-256 of bytes as 64 lower-case hex digits. */
+export function sha256Of(bytes: Uint8Array): string {
+  return createHash("sha256").update(bytes).digest("hex");
+}
+
+/** Prints one change as history prints patches, at most `room` bytes of it. */
+export async function showDiff(context: ReadContext, change: Change, room: number = DIFF_BYTES): Promise<ShownDiff> {
+  const held = new Map<string, Buffer>();
+  const content = (bytes: Buffer | null): Content | null => {
+    if (bytes === null) return null;
+    const sha256 = sha256Of(bytes);
+    held.set(sha256, bytes);
+    return { kind: "file", sha256, size: bytes.byteLength, executable: false };
+  };
+  const { path, from, before, after } = change;
+  const sides = {
+    path,
+    before: content(before),
+    after: content(after),
+    oldPath: from ?? "",
+    similarity: from === undefined ? 0 : 100,
+  };
+  const sources = { differ: context.differ, bytes: (sha256: string) => held.get(sha256), maxBytes: SIDE_BYTES };
+  const { patch, noPatch } = await diffFile(sides, CONTEXT_LINES, sources, context.signal);
+  if (noPatch !== "") return { diff: "", left: noPatch };
+  const text = Buffer.from(patch).toString("utf8");
+  if (patch.byteLength <= room) return { diff: text, left: "" };
+  return { diff: wholeHunks(text, room), left: "too_large" };
+}
+
+/** The hunks of a diff that fit; "" when not even the first does. */
+function wholeHunks(text: string, room: number): string {
+  let cut = 0;
+  let hunks = 0;
+  for (let at = text.indexOf("\n@@ "); at >= 0; at = text.indexOf("\n@@ ", at + 1)) {
+    if (Buffer.byteLength(text.slice(0, at + 1)) > room) break;
+    hunks += 1;
+    cut = at + 1;
+  }
+  // The text before the first hunk alone says nothing.
+  return hunks > 1 ? text.slice(0, cut) : "";
+}
+
+/** Many diffs in one answer: each gets what room the ones before left. */
+export async function showDiffs(context: ReadContext, changes: readonly Change[]): Promise<ShownDiff[]> {
+  const shown: ShownDiff[] = [];
+  let room = DIFF_BYTES;
+  for (const change of changes) {
+    const one: ShownDiff = room <= 0 ? { diff: "", left: "too_large" } : await showDiff(context, change, room);
+    room -= Buffer.byteLength(one.diff);
+    shown.push(one);
+  }
+  return shown;
+}
+
+/** Lines around a change that `show_context` shows, and most lines of it. */
+const AROUND = 3;
+const SHOWN_LINES = 60;
+const SHOWN_BYTES = 8 * 1024;
+
+/** The lines around a place in text, the changed ones marked `*`. Lines from 1, inclusive; `last` before `first` marks none. */
+export function contextBlock(text: string, first: number, last: number): string {
+  const lines = text.split(/\r\n?|\n/);
+  if (lines.at(-1) === "") lines.pop();
+  const from = Math.max(1, first - AROUND);
+  const to = Math.min(lines.length, Math.max(first - 1, last) + AROUND, from + SHOWN_LINES - 1);
+  const width = String(to).length;
+  const out: string[] = [];
+  let bytes = 0;
+  for (let line = from; line <= to; line += 1) {
+    const shown = `${line >= first && line <= last ? "*" : " "} ${String(line).padStart(width)}\t${lines[line - 1]}`;
+    bytes += shown.length;
+    if (bytes > SHOWN_BYTES) break;
+    out.push(shown);
+  }
+  return out.join("\n");
+}
