@@ -1,3 +1,6 @@
+import { editFile } from "./edit/edit-file.ts";
+import { multiRead } from "./files/multi-read.ts";
+import { readFile } from "./files/read-file.ts";
 import { statFile } from "./files/stat-file.ts";
 import { missingTools } from "./missing.ts";
 import type { AnyTool, ToolTable } from "./types.ts";
@@ -29,7 +32,7 @@ export const TOOL_NAMES = [
 ] as const;
 
 /** Tools that run here; each is a file of its own. */
-const RUNNING: readonly AnyTool[] = [statFile];
+const RUNNING: readonly AnyTool[] = [readFile, multiRead, statFile, editFile];
 
 /** The table from which validation, lists, schema, docs and tests come. */
 export const TOOLS: ToolTable = TOOL_NAMES.map((name) => {

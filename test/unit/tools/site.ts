@@ -2,7 +2,7 @@ import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { type ApiSite, type CallOptions, openApi, type SiteOptions } from "../api/site.ts";
 
-/** A tool's answer: the envelope as CallTool gives it in JSON, empty and false fields written out. */
+/** A tool's answer: the envelope as CallTool gives it in JSON, empty and false fields written out; `meta`, `next_call` and `facts` are left out where there is none. */
 export interface Envelope {
   readonly ok: boolean;
   readonly result: string;
@@ -21,7 +21,7 @@ export interface Envelope {
   readonly risk: string;
   readonly request_id: string;
   // biome-ignore lint/suspicious/noExplicitAny: the arguments of any tool
-  readonly next_call: { readonly tool: string; readonly arguments: any } | null;
+  readonly next_call: { readonly tool: string; readonly arguments: any } | undefined;
   readonly replayed: boolean;
   readonly checkpoint: string;
   // biome-ignore lint/suspicious/noExplicitAny: facts differ by reason
@@ -81,7 +81,7 @@ export async function openTools(
     };
     const answer = await api.call("CallTool", message, how);
     if (answer.status !== 200) throw new Error(`${answer.status} ${JSON.stringify(answer.error ?? answer.body)}`);
-    return answer.body as Envelope;
+    return { meta: undefined, next_call: undefined, facts: undefined, ...answer.body } as Envelope;
   };
   return {
     api,
