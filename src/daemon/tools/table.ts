@@ -1,9 +1,14 @@
 import { editFile } from "./edit/edit-file.ts";
+import { multiEdit } from "./edit/multi-edit.ts";
+import { diffFiles } from "./files/diff-files.ts";
 import { multiRead } from "./files/multi-read.ts";
 import { readFile } from "./files/read-file.ts";
 import { statFile } from "./files/stat-file.ts";
+import { listDir } from "./list/list-dir.ts";
+import { listTools } from "./list/list-tools.ts";
 import { missingTools } from "./missing.ts";
 import type { AnyTool, ToolTable } from "./types.ts";
+import { writeFile } from "./write/write-file.ts";
 
 /** Names in catalog order: the order of lists, schemas and docs. */
 export const TOOL_NAMES = [
@@ -32,7 +37,17 @@ export const TOOL_NAMES = [
 ] as const;
 
 /** Tools that run here; each is a file of its own. */
-const RUNNING: readonly AnyTool[] = [readFile, multiRead, statFile, editFile];
+const RUNNING: readonly AnyTool[] = [
+  readFile,
+  multiRead,
+  statFile,
+  listDir,
+  listTools,
+  diffFiles,
+  editFile,
+  multiEdit,
+  writeFile,
+];
 
 /** The table from which validation, lists, schema, docs and tests come. */
 export const TOOLS: ToolTable = TOOL_NAMES.map((name) => {

@@ -36,8 +36,8 @@ describe("edit_file replaces what matches exactly once", () => {
 
   it("$ in replacement text is literal", async () => {
     const site = await openTools({ a: "price\n" });
-    await site.ok("edit_file", { path: "a", old_text: "price", new_text: "$& $1 $$ $` ${x}" });
-    expect(site.text("a")).toBe("$& $1 $$ $` ${x}\n");
+    await site.ok("edit_file", { path: "a", old_text: "price", new_text: "$& $1 $$ $` $<x>" });
+    expect(site.text("a")).toBe("$& $1 $$ $` $<x>\n");
   });
 
   it("an ambiguous text names up to ten lines, overlapping places too", async () => {
@@ -301,7 +301,6 @@ describe("stale_file", () => {
       const refused = await site.call("edit_file", { path: "a", old_text: "a", new_text: "A", if_checksum });
       expect(refused).toMatchObject({
         error_code: "stale_file",
-        next_call: null,
         facts: { paths: [{ current_text: first, merge: "base_unavailable" }] },
       });
     }

@@ -1,7 +1,7 @@
 import { flagArg } from "../args.ts";
 import type { JsonMap, Tool, ToolResult, WriteContext } from "../types.ts";
 import { carryOut, type Edited, editOf, type TextEdit } from "./one-edit.ts";
-import { IF_CHECKSUM, mergedPaths, merges, ON_CONFLICT, savedSha256, saveEdits, withMergeCall } from "./saving.ts";
+import { checkpointOf, IF_CHECKSUM, mergedPaths, merges, ON_CONFLICT, savedSha256, saveEdits, withMergeCall } from "./saving.ts";
 import { contextBlock, type ShownDiff, sha256Of, showDiff } from "./show.ts";
 import { checksumArg, dryResult, type EditTarget, isStale, openTarget, staleError } from "./target.ts";
 import { bytesOf, decoded, fileText } from "./text.ts";
@@ -54,7 +54,7 @@ async function run(args: JsonMap, context: WriteContext): Promise<ToolResult> {
     return {
       result: summary(target, edit, edited, merged),
       meta: metaOf(edited, shown, savedSha256(outcome, target.path) ?? sha256, merged),
-      checkpoint: outcome.checkpoint,
+      checkpoint: checkpointOf(outcome),
     };
   });
 }

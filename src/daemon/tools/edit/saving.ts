@@ -65,3 +65,8 @@ export function savedSha256(outcome: SaveOutcome, path: string): string | undefi
 export function mergedPaths(outcome: SaveOutcome): readonly string[] {
   return outcome.paths.filter((one) => one.merged).map((one) => one.path);
 }
+
+/** The checkpoint a save made; "" when it changed nothing. */
+export function checkpointOf(outcome: SaveOutcome): string {
+  return outcome.noChange ? "" : outcome.checkpoint;
+}

@@ -70,6 +70,11 @@ export function fileText(bytes: Uint8Array, path: string): FileText {
   const raw = binaryOf(bytes);
   const nul = raw.indexOf("\0");
   if (nul >= 0 && nul < SNIFFED_BYTES) throw binaryFile(path);
+  return textOf(raw, isUtf8(bytes));
+}
+
+/** The same of a file that is known to be text. */
+export function textOf(raw: Binary, utf8: boolean): FileText {
   const body = withoutMark(raw);
   const mark = raw.length - body.length;
   const text = unixEnds(body);
@@ -77,7 +82,7 @@ export function fileText(bytes: Uint8Array, path: string): FileText {
   return {
     raw,
     text,
-    utf8: isUtf8(bytes),
+    utf8,
     ending: firstEnding(body) ?? "\n",
     at: (offset) => mark + offset + countBelow(dropped, offset),
   };
