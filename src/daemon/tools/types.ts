@@ -76,7 +76,8 @@ export interface ReadContext {
   readonly authorise: (path: string) => void;
   /** Opaque places for paging, bound to caller, tool and `query`. */
   readonly cursors: {
-    seal(query: JsonMap, position: Json): string;
+    /** `tool`: the one that will open it; default the one that runs. */
+    seal(query: JsonMap, position: Json, tool?: string): string;
     /** Undefined for "". Throws INVALID_CURSOR. */
     open(query: JsonMap, cursor: string): Json | undefined;
   };

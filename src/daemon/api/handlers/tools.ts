@@ -92,14 +92,14 @@ class CallContext implements WriteContext {
     this.signal = call.signal;
     this.requestId = request.requestId;
     this.version = ground.version;
-    const scope = (query: JsonMap): CursorScope => ({
-      operation: `CallTool ${request.tool}`,
+    const scope = (query: JsonMap, tool: string): CursorScope => ({
+      operation: `CallTool ${tool}`,
       principal: call.caller.principal,
       query: [target.id, query],
     });
     this.cursors = {
-      seal: (query, position) => ground.cursors.seal(scope(query), position),
-      open: (query, cursor) => ground.cursors.open(scope(query), cursor),
+      seal: (query, position, tool = request.tool) => ground.cursors.seal(scope(query, tool), position),
+      open: (query, cursor) => ground.cursors.open(scope(query, request.tool), cursor),
     };
   }
 

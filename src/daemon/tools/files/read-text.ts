@@ -6,6 +6,9 @@ import { type Bom, bomOf, type Encoding, encodingOf } from "./sniff.ts";
 import { TextLines } from "./text-lines.ts";
 import { type Place, type Truncate, type WindowAsk, windowOf } from "./window.ts";
 
+/** The tool that goes on where a read ended. */
+const GOES_ON = "read_file";
+
 /** Arguments that say which part of a file is read: the same for one file and for each of several. */
 export const WINDOW_SCHEMA: { readonly [name: string]: ArgSchema } = {
   path: { type: "string", minLength: 1, description: "File path, relative to the workspace, with /" },
@@ -112,8 +115,8 @@ function hintOf(window: Awaited<ReturnType<typeof windowOf>>, total: number): st
 function nextCall(args: JsonMap, next: Place, sha256: string, context: ReadContext): NextCall {
   const { tail: _tail, start_line: _start, if_checksum: _check, cursor: _cursor, ...kept } = args;
   const position: Position = { ...next, sha256 };
-  const cursor = context.cursors.seal(queryOf(args), { ...position });
-  return { tool: "read_file", arguments: { ...kept, start_line: next.line, cursor } };
+  const cursor = context.cursors.seal(queryOf(args), { ...position }, GOES_ON);
+  return { tool: GOES_ON, arguments: { ...kept, start_line: next.line, cursor } };
 }
 
 /** What a cursor is bound to. */
