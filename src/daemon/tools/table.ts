@@ -7,6 +7,7 @@ import { statFile } from "./files/stat-file.ts";
 import { listDir } from "./list/list-dir.ts";
 import { listTools } from "./list/list-tools.ts";
 import { missingTools } from "./missing.ts";
+import { detectProject } from "./project/detect-project.ts";
 import type { AnyTool, ToolTable } from "./types.ts";
 import { writeFile } from "./write/write-file.ts";
 
@@ -43,6 +44,7 @@ const RUNNING: readonly AnyTool[] = [
   statFile,
   listDir,
   listTools,
+  detectProject,
   diffFiles,
   editFile,
   multiEdit,
