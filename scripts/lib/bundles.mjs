@@ -47,7 +47,7 @@ const protobufLate = {
 };
 
 /** Commands that scripts and agents call over and over: the start-up of these is what bench cli measures. */
-const QUICK = ["read", "save", "rm", "call", "context", "outcome", "version"];
+const QUICK = ["read", "save", "rm", "call", "tool", "context", "outcome", "version"];
 
 /**
  * Leaves every other command out of dist/gin.cjs: compiling what is not run costs a short command more than anything else it does. In their

@@ -20,8 +20,8 @@ export interface Context {
   /** True when `--json` was given. */
   readonly json: boolean;
   readonly env: { readonly [name: string]: string | undefined };
-  /** Standard input as bytes, to its end. */
-  stdin(): Promise<Buffer>;
+  /** Standard input as bytes, to its end; with `most`, reading stops as soon as there are more, and all that was read is given. */
+  stdin(most?: number): Promise<Buffer>;
   /** Whether standard input is a terminal. */
   typed(): boolean;
 }

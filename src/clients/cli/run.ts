@@ -102,14 +102,20 @@ function contextOf(parsed: Pick<Context, "values" | "positionals">, io: Io, err:
     err,
     json: parsed.values.json === true,
     env: io.env,
-    stdin: () => readAll(io.stdin),
+    stdin: (most) => readAll(io.stdin, most),
     typed: () => io.stdin.isTTY === true,
     close: () => session?.close(),
   };
 }
 
-async function readAll(stream: AsyncIterable<Buffer | string>): Promise<Buffer> {
+async function readAll(stream: AsyncIterable<Buffer | string>, most = Number.POSITIVE_INFINITY): Promise<Buffer> {
   const chunks: Buffer[] = [];
-  for await (const chunk of stream) chunks.push(typeof chunk === "string" ? Buffer.from(chunk) : chunk);
+  let length = 0;
+  for await (const chunk of stream) {
+    const bytes = typeof chunk === "string" ? Buffer.from(chunk) : chunk;
+    chunks.push(bytes);
+    length += bytes.length;
+    if (length > most) break;
+  }
   return Buffer.concat(chunks);
 }

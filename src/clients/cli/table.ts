@@ -33,6 +33,7 @@ export const COMMANDS: { readonly [words: string]: Row } = {
   outcome: { summary: "what became of a request", load: () => import("./commands/outcome.ts") },
   context: { summary: "where the workspace stands", load: () => import("./commands/context.ts") },
   capabilities: { summary: "what works here, for this principal", load: () => import("./commands/capabilities.ts") },
+  tool: { summary: "run an agent tool, strictly from one JSON object", load: () => import("./commands/tool.ts") },
   call: { summary: "send one gin.v1.Request as JSON", load: () => import("./commands/call.ts") },
   "lease acquire": { summary: "take a lease on some paths", load: () => import("./commands/lease-acquire.ts") },
   "lease renew": { summary: "prolong a lease", load: () => import("./commands/lease-renew.ts") },
