@@ -6,7 +6,9 @@ import { readFile } from "./files/read-file.ts";
 import { statFile } from "./files/stat-file.ts";
 import { listDir } from "./list/list-dir.ts";
 import { listTools } from "./list/list-tools.ts";
+import { memory } from "./memory/index.ts";
 import { missingTools } from "./missing.ts";
+import { applyPatch } from "./patch/apply-patch.ts";
 import { detectProject } from "./project/detect-project.ts";
 import type { AnyTool, ToolTable } from "./types.ts";
 import { writeFile } from "./write/write-file.ts";
@@ -49,6 +51,8 @@ const RUNNING: readonly AnyTool[] = [
   editFile,
   multiEdit,
   writeFile,
+  applyPatch,
+  memory,
 ];
 
 /** The table from which validation, lists, schema, docs and tests come. */
