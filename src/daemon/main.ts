@@ -38,6 +38,7 @@ import { Lifecycle } from "./lifecycle.ts";
 import { openTcp } from "./listen.ts";
 import { callerKey, createListener, type Listener } from "./listener/index.ts";
 import { refreshLocalToken } from "./local-token.ts";
+import { createMemory } from "./memory/index.ts";
 import { createGate, createTokens, mayTouch } from "./policy/index.ts";
 import { createCollector, openStore, sqliteVersion, takeLock } from "./store/index.ts";
 import { createWorkspace, type FilesFeatures, openRoot as openConfined } from "./workspace/index.ts";
@@ -88,6 +89,7 @@ async function serve(options: DaemonOptions, paths: HostPaths, config: Config, l
   const origins = createOrigins({ store, differ, clock, log });
   const lines = createAnchors({ store, differ, clock });
   const annotations = createAnnotations({ store, lines, mayTouch, clock, random, log });
+  const memory = createMemory({ store, clock, log });
   const leases = createLeases({ store, clock, random });
   const garbage = createCollector({
     store,
@@ -150,6 +152,7 @@ async function serve(options: DaemonOptions, paths: HostPaths, config: Config, l
     differ,
     origins,
     annotations,
+    memory,
     host: control,
     tokens,
     callerOf: (values) => values.get(callerKey),

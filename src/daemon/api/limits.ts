@@ -1,5 +1,12 @@
 import { GinError } from "../base/index.ts";
 import { CHANGES_KEPT } from "../lease/index.ts";
+import {
+  MEMORY_KEY_CHARACTERS,
+  MEMORY_SCOPE_BYTES,
+  MEMORY_SCOPE_ID_CHARACTERS,
+  MEMORY_TOTAL_BYTES,
+  MEMORY_VALUE_BYTES,
+} from "../memory/index.ts";
 
 const MIB = 1_048_576;
 
@@ -54,6 +61,13 @@ export const LIMITS = {
   detail_kept_ms: limit(86_400_000, "ms"),
   streams: limit(256, "entries"),
   streams_principal: limit(64, "entries"),
+  memory_key_characters: limit(MEMORY_KEY_CHARACTERS, "characters"),
+  memory_value_bytes: limit(MEMORY_VALUE_BYTES, "bytes"),
+  memory_scope_id_characters: limit(MEMORY_SCOPE_ID_CHARACTERS, "characters"),
+  memory_scope_bytes: limit(MEMORY_SCOPE_BYTES, "bytes"),
+  memory_total_bytes: limit(MEMORY_TOTAL_BYTES, "bytes"),
+  route_need_bytes: limit(4_096, "bytes"),
+  route_tools: limit(8, "entries"),
   watch_lease_changes: limit(CHANGES_KEPT, "entries"),
 } as const satisfies Record<string, LimitInfo>;
 

@@ -3,6 +3,7 @@ import type { Annotations } from "../annotation/index.ts";
 import type { Caller, Clock, Log, Random } from "../base/index.ts";
 import type { Differ, Origins } from "../history/index.ts";
 import type { Leases } from "../lease/index.ts";
+import type { Memory } from "../memory/index.ts";
 import type { Tokens } from "../policy/index.ts";
 import type { Collector, RequestRow, Store } from "../store/index.ts";
 import type { Workspace } from "../workspace/index.ts";
@@ -115,6 +116,7 @@ export interface ApiDeps {
   readonly differ: Differ;
   readonly origins: Origins;
   readonly annotations: Annotations;
+  readonly memory: Memory;
   readonly host: HostControl;
   readonly tokens: Pick<Tokens, "create" | "revoke" | "list" | "token">;
   /** The caller the listener admitted; one without a name is answered UNAUTHENTICATED. */

@@ -4,6 +4,7 @@ export { type Collector, type CollectorDeps, createCollector } from "./gc/collec
 export type * from "./gc/types.ts";
 export { checkIntegrity } from "./integrity.ts";
 export { readLockNote, takeLock } from "./lock.ts";
+export type * from "./memory-types.ts";
 export { openStore } from "./open.ts";
 export type * from "./origin-types.ts";
 export { holdsWork, markRestored, type StoredWorkspace } from "./restored.ts";

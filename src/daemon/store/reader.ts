@@ -5,6 +5,7 @@ import { findCheckpoints } from "./find-checkpoints.ts";
 import { getMeta, type Meta } from "./meta.ts";
 import { type ObjectColumns, objectBytes } from "./objects.ts";
 import { annotationReads } from "./read-annotations.ts";
+import { memoryReads } from "./read-memory.ts";
 import { originReads } from "./read-origin.ts";
 import * as rows from "./rows.ts";
 import { SideReader } from "./side.ts";
@@ -178,6 +179,7 @@ export function openReader(fs: Fs, directory: string): ClosableReader {
     },
     ...originReads({ one, all }),
     ...annotationReads({ one, all }),
+    ...memoryReads({ one, all }),
     facts: () => ask(() => factsOf(db, reading)),
     letGo: () => side.close(),
     close() {

@@ -126,6 +126,18 @@ export const MIGRATIONS: readonly string[] = [
   CREATE TABLE linger(
     workspace INTEGER NOT NULL, temp TEXT NOT NULL, path TEXT NOT NULL, seen BLOB NOT NULL,
     PRIMARY KEY(workspace, temp)) STRICT, WITHOUT ROWID;
+
+  -- What agents wrote down. A save is a new row, so that \`seq\` is the order of writing. bytes: what it counts against the quota.
+  CREATE TABLE memory(
+    seq INTEGER PRIMARY KEY AUTOINCREMENT, scope TEXT NOT NULL, scope_id TEXT NOT NULL, key TEXT NOT NULL, value TEXT NOT NULL,
+    bytes INTEGER NOT NULL, kind TEXT NOT NULL, pinned INTEGER NOT NULL, principal TEXT NOT NULL, request_id TEXT NOT NULL,
+    created_ms INTEGER NOT NULL, updated_ms INTEGER NOT NULL, expires_ms INTEGER NOT NULL) STRICT;
+  CREATE UNIQUE INDEX memory_key ON memory(scope, scope_id, key);
+  CREATE INDEX memory_expiring ON memory(expires_ms) WHERE pinned = 0 AND expires_ms > 0;
+
+  -- Bytes of each bucket of memory; the row of '' and '' is their sum.
+  CREATE TABLE memory_use(
+    scope TEXT NOT NULL, scope_id TEXT NOT NULL, bytes INTEGER NOT NULL, PRIMARY KEY(scope, scope_id)) STRICT, WITHOUT ROWID;
   `,
 ];
 

@@ -1,6 +1,7 @@
 import type { Clock, FailPoint, Random } from "../base/index.ts";
 import type { AnnotationCommands, AnnotationReads } from "./annotation-types.ts";
 import type { GarbageCommands } from "./gc/types.ts";
+import type { MemoryCommands, MemoryReads } from "./memory-types.ts";
 import type { OriginCommands, OriginReads } from "./origin-types.ts";
 
 /** SHA-256 as 64 lower-case hex digits. In SQLite it is a 32-byte blob. */
@@ -239,7 +240,7 @@ export interface DetailRow {
  * Every transaction as a value, with what it gives back. `durable` ones answer after their fsync; the others survive
  * the daemon's death but perhaps not the machine's.
  */
-export interface Commands extends OriginCommands, AnnotationCommands, GarbageCommands {
+export interface Commands extends OriginCommands, AnnotationCommands, GarbageCommands, MemoryCommands {
   /** durable. One transaction, a savepoint each. `applied`: earlier saves whose files are in place by now. */
   commit: {
     in: { readonly saves: readonly SaveCommit[]; readonly boot: string; readonly applied?: readonly string[] };
@@ -363,7 +364,7 @@ export interface CheckpointQuery {
 }
 
 /** Short reads, on the caller's thread, through a read-only connection: each sees every transaction already answered. */
-export interface StoreReader extends OriginReads, AnnotationReads {
+export interface StoreReader extends OriginReads, AnnotationReads, MemoryReads {
   workspaces(): WorkspaceRow[];
   workspace(rowid: number): WorkspaceRow | undefined;
   hasObject(sha256: Hash): boolean;

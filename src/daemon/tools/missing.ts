@@ -50,7 +50,6 @@ export const missingTools: readonly MissingTool[] = [
   soon("find_files", "read_only"),
   soon("list_tools", "read_only"),
   soon("detect_project", "read_only"),
-  soon("memory", "mutating"),
   soon("undo", "mutating"),
   soon("diff_files", "read_only"),
   soon("search_replace", "mutating"),

@@ -1,6 +1,7 @@
-import type { Caller, Clock, GinError, Json, Log, Random } from "../base/index.ts";
+import type { Caller, Clock, GinError, Json, Log, Random, Scope } from "../base/index.ts";
 import type { Differ } from "../history/index.ts";
-import type { Store } from "../store/index.ts";
+import type { Memory } from "../memory/index.ts";
+import type { RequestRow, Store } from "../store/index.ts";
 import type { EditInput, SaveOutcome, Workspace } from "../workspace/index.ts";
 
 /** A JSON object. */
@@ -66,6 +67,7 @@ export interface ReadContext {
   readonly workspace: Workspace;
   readonly store: Store;
   readonly differ: Differ;
+  readonly memory: Memory;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
@@ -74,6 +76,8 @@ export interface ReadContext {
   readonly requestId: string;
   /** Throws SCOPE_FORBIDDEN unless the caller may read a canonical path. */
   readonly authorise: (path: string) => void;
+  /** Throws SCOPE_FORBIDDEN unless the caller has a scope; `read` it always has. */
+  readonly requireScope: (scope: Scope) => void;
   /** Opaque places for paging, bound to caller, tool and `query`. */
   readonly cursors: {
     /** `tool`: the one that will open it; default the one that runs. */
@@ -107,6 +111,8 @@ export interface WriteContext extends ReadContext {
   dryRun(what: ToolSave): Promise<SaveOutcome>;
   /** The answer of a call that changed nothing after all, recorded under the request id. */
   unchanged(result: ToolResult): Promise<ToolResult>;
+  /** The outcome row of a call whose effect is in the store, for the room to write in the transaction of that effect. */
+  record(result: ToolResult): RequestRow;
 }
 
 /** What every entry of the table says. */

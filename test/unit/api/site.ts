@@ -19,6 +19,7 @@ import { type Caller, type Clock, type Log, SCOPES, systemClock, systemRandom } 
 import { createAnchors, createDiffer, createOrigins } from "../../../src/daemon/history/index.ts";
 import { createLeases, type Leases } from "../../../src/daemon/lease/index.ts";
 import { callerKey } from "../../../src/daemon/listener/index.ts";
+import { createMemory } from "../../../src/daemon/memory/index.ts";
 import { createTokens, mayTouch } from "../../../src/daemon/policy/index.ts";
 import { createCollector, type Store } from "../../../src/daemon/store/index.ts";
 import type { Workspace } from "../../../src/daemon/workspace/index.ts";
@@ -167,6 +168,7 @@ export async function openApi(options: SiteOptions = {}): Promise<ApiSite> {
     differ,
     origins,
     annotations: createAnnotations({ store, lines, mayTouch, clock, random: systemRandom, log }),
+    memory: createMemory({ store, clock, log }),
     host: fakeHost(store, hosted, shutdowns),
     tokens: createTokens({ store, clock, random: systemRandom, log }),
     callerOf: (values) => values.get(callerKey),

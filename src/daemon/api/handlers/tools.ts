@@ -6,8 +6,9 @@ import {
   type ListToolsResponse,
   ListToolsResponseSchema,
 } from "../../../gen/gin/v1/tool_pb.ts";
+import type { Scope } from "../../base/index.ts";
 import { requireScope } from "../../policy/index.ts";
-import type { DetailRow } from "../../store/index.ts";
+import type { DetailRow, RequestRow } from "../../store/index.ts";
 import { admit, type JsonMap, run, TOOLS, type ToolResult, type ToolSave, type WriteContext } from "../../tools/index.ts";
 import type { SaveInput } from "../../workspace/index.ts";
 import type { CursorScope } from "../cursors.ts";
@@ -64,6 +65,7 @@ class CallContext implements WriteContext {
   readonly workspace: WriteContext["workspace"];
   readonly store: WriteContext["store"];
   readonly differ: WriteContext["differ"];
+  readonly memory: WriteContext["memory"];
   readonly clock: WriteContext["clock"];
   readonly random: WriteContext["random"];
   readonly log: WriteContext["log"];
@@ -86,6 +88,7 @@ class CallContext implements WriteContext {
     this.workspace = target.workspace;
     this.store = ground.store;
     this.differ = ground.differ;
+    this.memory = ground.memory;
     this.clock = ground.clock;
     this.random = ground.random;
     this.log = ground.log;
@@ -104,6 +107,8 @@ class CallContext implements WriteContext {
   }
 
   readonly authorise = (path: string): void => requirePath(this.caller, path);
+  readonly requireScope = (scope: Scope): void => requireScope(this.caller, scope);
+  readonly record = (result: ToolResult): RequestRow => this.#row(result);
 
   async save(what: ToolSave, answer: Parameters<WriteContext["save"]>[1]): Promise<ToolResult> {
     const remember: NonNullable<SaveInput["remember"]> = (outcome) => this.#row(answer(outcome));

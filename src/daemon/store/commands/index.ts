@@ -8,6 +8,7 @@ import { detail, objects, refusal, request } from "./keep.ts";
 import { end, grant } from "./leases.ts";
 import { linger } from "./linger.ts";
 import { looked } from "./looked.ts";
+import { collect as collectMemory, forget as forgetMemory, save as saveMemory } from "./memory.ts";
 import { applied, durable, unsynced } from "./saves.ts";
 import { spans } from "./spans.ts";
 import { create as createToken, revoke, used } from "./tokens.ts";
@@ -38,6 +39,9 @@ export const HANDLERS: { readonly [K in Transaction]: Handler<K> } = {
   "token.revoke": revoke,
   "token.used": used,
   "annotation.write": writeAnnotation,
+  "memory.save": saveMemory,
+  "memory.forget": forgetMemory,
+  "memory.collect": collectMemory,
   spans,
   detail,
   request,

@@ -2,6 +2,7 @@ import { GinError } from "../../base/index.ts";
 import { getMeta, setMeta } from "../meta.ts";
 import { blob } from "../rows.ts";
 import type { Handler, Work } from "../work.ts";
+import { forgetProject } from "./memory.ts";
 import { mustPutRequest } from "./put.ts";
 
 /**
@@ -85,7 +86,10 @@ export const remove: Handler<"workspace.remove"> = {
     work.statement("DELETE FROM open_save WHERE workspace = ?").run(rowid);
     const { changes } = work.statement("DELETE FROM workspace WHERE rowid = ?").run(rowid);
     if (changes === 0) throw new GinError("WORKSPACE_NOT_FOUND", "the workspace is not there any more");
-    work.statement("DELETE FROM repository WHERE NOT EXISTS (SELECT 1 FROM workspace WHERE repository = repository.rowid)").run();
+    const empty = "NOT EXISTS (SELECT 1 FROM workspace WHERE repository = repository.rowid)";
+    const given = work.statement(`SELECT id FROM repository WHERE ${empty}`).all() as { id: string }[];
+    for (const { id } of given) forgetProject(work, id);
+    work.statement(`DELETE FROM repository WHERE ${empty}`).run();
     work.statement("INSERT INTO removed(workspace) VALUES (?)").run(rowid);
     mustPutRequest(work, request);
     return null;

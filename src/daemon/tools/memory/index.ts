@@ -1,0 +1,2 @@
+// The door of the tool memory.
+export { memory } from "./tool.ts";
