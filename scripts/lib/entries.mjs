@@ -10,6 +10,7 @@ export const modules = {
   daemon: "src/daemon/main.ts",
   "store-worker": "src/daemon/store/worker.ts",
   "history-worker": "src/daemon/history/worker.ts",
+  "search-worker": "src/daemon/search/worker.ts",
   mcp: "src/mcp-bridge/main.ts",
   sdk: "src/clients/sdk/index.ts",
   // What dist/gin.cjs imports late: see scripts/lib/bundles.mjs.

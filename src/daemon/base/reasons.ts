@@ -271,6 +271,11 @@ export const REASONS = {
     "give the lines it should stand beside, and repeat them in the new text",
     ["path", "index"],
   ),
+  INVALID_REGEX: reason(
+    Code.InvalidArgument,
+    "a pattern is no RE2 expression",
+    "mend it, or set literal to true to look for it as it stands",
+  ),
   PATCH_INVALID: reason(Code.InvalidArgument, "the patch cannot be read", "mend the line named", ["line"]),
   INTERNAL: reason(Code.Internal, "a fault in gin", "report it with the log line of this request"),
 } as const satisfies Record<string, ReasonInfo>;

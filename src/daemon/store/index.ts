@@ -7,6 +7,8 @@ export { readLockNote, takeLock } from "./lock.ts";
 export type * from "./memory-types.ts";
 export { openStore } from "./open.ts";
 export type * from "./origin-types.ts";
+export { type ClosableReader, openReader } from "./reader.ts";
 export { holdsWork, markRestored, type StoredWorkspace } from "./restored.ts";
 export { loadSqlite, type Sqlite, type SqliteCopy, sqliteVersion } from "./sqlite.ts";
+export { createTrees } from "./trees/index.ts";
 export type * from "./types.ts";
