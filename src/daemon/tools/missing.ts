@@ -59,7 +59,8 @@ export const missingTools: readonly MissingTool[] = [
     description: "Run a shell command in the workspace.",
     features: ["command", "timeout", "build", "test"],
     intents: [
-      { points: 8, any: ["run", "execute", "shell", "bash", "command", "build", "test", "compile", "install", "script"] },
+      { points: 8, any: ["run", "execute", "shell", "bash", "command", "script"] },
+      { points: 6, any: ["build", "test", "compile", "install"] },
     ],
   }),
   missing("run_plan", {
