@@ -40,6 +40,7 @@ import { callerKey, createListener, type Listener } from "./listener/index.ts";
 import { refreshLocalToken } from "./local-token.ts";
 import { createMemory } from "./memory/index.ts";
 import { createGate, createTokens, mayTouch } from "./policy/index.ts";
+import { createSearch } from "./search/index.ts";
 import { createCollector, openStore, sqliteVersion, takeLock } from "./store/index.ts";
 import { createWorkspace, type FilesFeatures, openRoot as openConfined } from "./workspace/index.ts";
 
@@ -90,6 +91,7 @@ async function serve(options: DaemonOptions, paths: HostPaths, config: Config, l
   const lines = createAnchors({ store, differ, clock });
   const annotations = createAnnotations({ store, lines, mayTouch, clock, random, log });
   const memory = createMemory({ store, clock, log });
+  const search = createSearch({ directory: paths.data, clock });
   const leases = createLeases({ store, clock, random });
   const garbage = createCollector({
     store,
@@ -153,6 +155,7 @@ async function serve(options: DaemonOptions, paths: HostPaths, config: Config, l
     origins,
     annotations,
     memory,
+    search,
     host: control,
     tokens,
     callerOf: (values) => values.get(callerKey),
@@ -180,6 +183,7 @@ async function serve(options: DaemonOptions, paths: HostPaths, config: Config, l
       () => leases.close(),
       () => merger.close(),
       () => differ.close(),
+      () => search.close(),
       () => store.close(),
     ],
     metadataFile: paths.metadata,

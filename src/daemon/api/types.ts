@@ -5,6 +5,7 @@ import type { Differ, Origins } from "../history/index.ts";
 import type { Leases } from "../lease/index.ts";
 import type { Memory } from "../memory/index.ts";
 import type { Tokens } from "../policy/index.ts";
+import type { Search } from "../search/index.ts";
 import type { Collector, RequestRow, Store } from "../store/index.ts";
 import type { Workspace } from "../workspace/index.ts";
 
@@ -117,6 +118,7 @@ export interface ApiDeps {
   readonly origins: Origins;
   readonly annotations: Annotations;
   readonly memory: Memory;
+  readonly search: Search;
   readonly host: HostControl;
   readonly tokens: Pick<Tokens, "create" | "revoke" | "list" | "token">;
   /** The caller the listener admitted; one without a name is answered UNAUTHENTICATED. */

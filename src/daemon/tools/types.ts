@@ -1,6 +1,7 @@
 import type { Caller, Clock, GinError, Json, Log, Random, Scope } from "../base/index.ts";
 import type { Differ } from "../history/index.ts";
 import type { Memory } from "../memory/index.ts";
+import type { Search } from "../search/index.ts";
 import type { RequestRow, Store } from "../store/index.ts";
 import type { EditInput, SaveOutcome, Workspace } from "../workspace/index.ts";
 
@@ -68,6 +69,7 @@ export interface ReadContext {
   readonly store: Store;
   readonly differ: Differ;
   readonly memory: Memory;
+  readonly search: Search;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;

@@ -21,6 +21,7 @@ import { createLeases, type Leases } from "../../../src/daemon/lease/index.ts";
 import { callerKey } from "../../../src/daemon/listener/index.ts";
 import { createMemory } from "../../../src/daemon/memory/index.ts";
 import { createTokens, mayTouch } from "../../../src/daemon/policy/index.ts";
+import { createSearch } from "../../../src/daemon/search/index.ts";
 import { createCollector, type Store } from "../../../src/daemon/store/index.ts";
 import type { Workspace } from "../../../src/daemon/workspace/index.ts";
 import { atTeardown } from "../../helpers/teardown.ts";
@@ -146,6 +147,7 @@ export async function openApi(options: SiteOptions = {}): Promise<ApiSite> {
   }));
   const shutdowns: number[] = [];
   const differ = createDiffer();
+  const search = createSearch({ directory: join(directory, "data"), clock, threads: 2 });
   const lines = createAnchors({ store, differ, clock });
   const origins = createOrigins({ store, differ, clock, log });
   const garbage = createCollector({
@@ -169,6 +171,7 @@ export async function openApi(options: SiteOptions = {}): Promise<ApiSite> {
     origins,
     annotations: createAnnotations({ store, lines, mayTouch, clock, random: systemRandom, log }),
     memory: createMemory({ store, clock, log }),
+    search,
     host: fakeHost(store, hosted, shutdowns),
     tokens: createTokens({ store, clock, random: systemRandom, log }),
     callerOf: (values) => values.get(callerKey),
@@ -196,6 +199,7 @@ export async function openApi(options: SiteOptions = {}): Promise<ApiSite> {
     });
     leases.close();
     await differ.close();
+    await search.close();
     await engine.close();
   };
   const site: ApiSite = {

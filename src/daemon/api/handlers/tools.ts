@@ -66,6 +66,7 @@ class CallContext implements WriteContext {
   readonly store: WriteContext["store"];
   readonly differ: WriteContext["differ"];
   readonly memory: WriteContext["memory"];
+  readonly search: WriteContext["search"];
   readonly clock: WriteContext["clock"];
   readonly random: WriteContext["random"];
   readonly log: WriteContext["log"];
@@ -89,6 +90,7 @@ class CallContext implements WriteContext {
     this.store = ground.store;
     this.differ = ground.differ;
     this.memory = ground.memory;
+    this.search = ground.search;
     this.clock = ground.clock;
     this.random = ground.random;
     this.log = ground.log;
