@@ -91,6 +91,12 @@ export function openReader(fs: Fs, directory: string): ClosableReader {
         checkpoint,
       ).map(rows.checkpointOf),
     checkpoints: (query) => ask(() => findCheckpoints(reading, query)),
+    undoCleared: (workspace, principal) =>
+      one<{ generation: number }>(
+        "SELECT generation FROM undo_cleared WHERE workspace = ? AND principal = ?",
+        workspace,
+        principal,
+      )?.generation ?? 0,
     renamedTo: (workspace, path, generation) =>
       one<{ path: string }>(
         "SELECT path FROM touched WHERE workspace = ? AND generation = ? AND renamed_from = ?",

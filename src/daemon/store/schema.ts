@@ -127,6 +127,11 @@ export const MIGRATIONS: readonly string[] = [
     workspace INTEGER NOT NULL, temp TEXT NOT NULL, path TEXT NOT NULL, seen BLOB NOT NULL,
     PRIMARY KEY(workspace, temp)) STRICT, WITHOUT ROWID;
 
+  -- Up to which generation a principal took its entries out of its list of what it can undo.
+  CREATE TABLE undo_cleared(
+    workspace INTEGER NOT NULL, principal TEXT NOT NULL, generation INTEGER NOT NULL,
+    PRIMARY KEY(workspace, principal)) STRICT, WITHOUT ROWID;
+
   -- What agents wrote down. A save is a new row, so that \`seq\` is the order of writing. bytes: what it counts against the quota.
   CREATE TABLE memory(
     seq INTEGER PRIMARY KEY AUTOINCREMENT, scope TEXT NOT NULL, scope_id TEXT NOT NULL, key TEXT NOT NULL, value TEXT NOT NULL,

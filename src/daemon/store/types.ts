@@ -335,6 +335,11 @@ export interface Commands extends OriginCommands, AnnotationCommands, GarbageCom
   "token.revoke": { in: { readonly id: string; readonly revokedMs: number; readonly request?: RequestRow }; out: null };
   /** not durable. */
   "token.used": { in: { readonly id: string; readonly lastUsedMs: number }; out: null };
+  /** durable. What the principal did up to a generation is no longer in its list of what it can undo; the history itself stays. */
+  "undo.clear": {
+    in: { readonly workspace: number; readonly principal: string; readonly generation: number; readonly request: RequestRow };
+    out: null;
+  };
   /** not durable. */
   detail: { in: DetailRow; out: null };
   /** durable. Records a committed host request whose effect was elsewhere (backup, shutdown). */
@@ -382,6 +387,8 @@ export interface StoreReader extends OriginReads, AnnotationReads, MemoryReads {
   undone(checkpoint: string): string[];
   /** The undos and redos that took this checkpoint back, oldest first. */
   undoneBy(checkpoint: string): Checkpoint[];
+  /** Generation up to which a principal cleared its list of what it can undo; 0 when it never did. */
+  undoCleared(workspace: number, principal: string): number;
   /** Where a generation renamed this path to; undefined when it did not. */
   renamedTo(workspace: number, path: string, generation: number): string | undefined;
   /** Paths behind `afterPath` that generations (after, until] touched, in byte order. */

@@ -1,5 +1,6 @@
 // The door of tools: the agent tools, each a thin use of the other rooms.
 export { codeOf, TOOL_CODES } from "./codes.ts";
+export { compressed } from "./compress/compress.ts";
 export { type Route, type RouteOptions, route } from "./route/route.ts";
 export type { Score } from "./route/score.ts";
 export { signatureOf } from "./route/signature.ts";

@@ -10,7 +10,10 @@ import { memory } from "./memory/index.ts";
 import { missingTools } from "./missing.ts";
 import { applyPatch } from "./patch/apply-patch.ts";
 import { detectProject } from "./project/detect-project.ts";
+import { findFiles } from "./search/find-files.ts";
+import { searchFiles } from "./search/search-files.ts";
 import type { AnyTool, ToolTable } from "./types.ts";
+import { undo } from "./undo/undo.ts";
 import { writeFile } from "./write/write-file.ts";
 
 /** Names in catalog order: the order of lists, schemas and docs. */
@@ -44,6 +47,8 @@ const RUNNING: readonly AnyTool[] = [
   readFile,
   multiRead,
   statFile,
+  searchFiles,
+  findFiles,
   listDir,
   listTools,
   detectProject,
@@ -52,6 +57,7 @@ const RUNNING: readonly AnyTool[] = [
   multiEdit,
   writeFile,
   applyPatch,
+  undo,
   memory,
 ];
 

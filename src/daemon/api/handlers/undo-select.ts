@@ -3,6 +3,7 @@ import { type Caller, GinError } from "../../base/index.ts";
 import { type Selected, TakenBack } from "../../history/index.ts";
 import { isPrincipal, requireScope } from "../../policy/index.ts";
 import type { CauseName, Checkpoint } from "../../store/index.ts";
+import { isOthers, undoable } from "../../tools/index.ts";
 import type { Ground, Target } from "../invocation.ts";
 import { checkSize, invalid, LIMITS } from "../limits.ts";
 import { needRequestId } from "../requests.ts";
@@ -69,11 +70,7 @@ export function selectUndo(ground: Ground, target: Target, caller: Caller, id: s
 
 /** Throws SCOPE_FORBIDDEN unless all of it is the caller's or its sub-agents', or it may take back others' work. */
 export function requireRight(caller: Caller, checkpoints: Iterable<Checkpoint>): void {
-  for (const { principal } of checkpoints) {
-    if (principal === caller.principal || principal.startsWith(`${caller.principal}/`)) continue;
-    requireScope(caller, "undo_others");
-    return;
-  }
+  if (isOthers(caller, checkpoints)) requireScope(caller, "undo_others");
 }
 
 function work(caller: Caller, selected: readonly Selected[]): Selection {
@@ -91,18 +88,6 @@ function find(ground: Ground, target: Target, id: string, field: string): Checkp
   throw new GinError("ID_NOT_FOUND", "no such checkpoint in this workspace", "gin log lists them", {
     facts: { id: id.slice(0, 128), field },
   });
-}
-
-function undoable(checkpoint: Checkpoint): Checkpoint {
-  if (checkpoint.cause !== "import") return checkpoint;
-  throw new GinError(
-    "UNSUPPORTED",
-    "an import cannot be undone: it only recorded what was there",
-    "delete the files themselves",
-    {
-      facts: { requested: "undo of an import", supported: "undo of any other checkpoint" },
-    },
-  );
 }
 
 /** All checkpoints of one request lie close together, for an id never runs twice: the search ends behind the first found. */

@@ -13,14 +13,14 @@ import { GinError, type Json } from "../../base/index.ts";
 import { planRestore, planUndo, type UndoPlan, type UndoView } from "../../history/index.ts";
 import { requireScope } from "../../policy/index.ts";
 import type { DetailRow, RequestRow } from "../../store/index.ts";
+import { bounded, conflictFacts, currentPath, refusal, undoneFacts } from "../../tools/index.ts";
 import type { SaveInput, SaveOutcome } from "../../workspace/index.ts";
 import { type Ground, type Handlers, type Invocation, stateOf, type Target, targetOf } from "../invocation.ts";
 import { checkSize, LIMITS, toCount, utf8Bytes } from "../limits.ts";
 import { requirePath } from "../resolve.ts";
 import { listBody } from "./details.ts";
 import { fenceOf, leaseRequired } from "./save.ts";
-import { bounded, conflictFacts, refusal, toUndonePath, undoneFacts } from "./undo-answer.ts";
-import { currentPath } from "./undo-current.ts";
+import { toUndonePath } from "./undo-answer.ts";
 import { requireRight, type Selection, selectUndo, selectWork } from "./undo-select.ts";
 
 /** How often an undo is planned anew because something changed between its plan and its save. */
@@ -120,13 +120,19 @@ async function takeBack(ground: Ground, target: Target, call: Invocation, asked:
 
 async function planOf(ground: Ground, target: Target, call: Invocation, asked: Asked): Promise<UndoPlan> {
   const { selection, request } = asked;
+  const looking = {
+    workspace: target.workspace,
+    store: ground.store,
+    authorise: (path: string) => requirePath(call.caller, path),
+    signal: call.signal,
+  };
   const view: UndoView = {
     workspace: target.rowid,
     reader: ground.reader,
     trees: ground.store.trees,
     differ: ground.differ,
     clock: ground.clock,
-    current: (path) => currentPath(ground, target, call.caller, path, call.signal),
+    current: (path) => currentPath(looking, path),
     signal: call.signal,
   };
   const limits = { paths: LIMITS.save_edits.value, bytes: LIMITS.undo_bytes.value };

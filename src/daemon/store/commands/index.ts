@@ -12,6 +12,7 @@ import { collect as collectMemory, forget as forgetMemory, save as saveMemory } 
 import { applied, durable, unsynced } from "./saves.ts";
 import { spans } from "./spans.ts";
 import { create as createToken, revoke, used } from "./tokens.ts";
+import { undoClear } from "./undo-clear.ts";
 import { upkeep } from "./upkeep.ts";
 import { create as createWorkspace, remove, status, takeover } from "./workspaces.ts";
 
@@ -42,6 +43,7 @@ export const HANDLERS: { readonly [K in Transaction]: Handler<K> } = {
   "memory.save": saveMemory,
   "memory.forget": forgetMemory,
   "memory.collect": collectMemory,
+  "undo.clear": undoClear,
   spans,
   detail,
   request,

@@ -60,6 +60,7 @@ function deleteRemoved(work: Work): boolean {
     "DELETE FROM anchor WHERE (annotation, position) IN (SELECT annotation, position FROM anchor WHERE workspace = ? LIMIT ?)",
     "DELETE FROM annotation WHERE seq IN (SELECT seq FROM annotation WHERE workspace = ? LIMIT ?)",
     "DELETE FROM span WHERE (workspace, path, generation) IN (SELECT workspace, path, generation FROM span WHERE workspace = ? LIMIT ?)",
+    "DELETE FROM undo_cleared WHERE (workspace, principal) IN (SELECT workspace, principal FROM undo_cleared WHERE workspace = ? LIMIT ?)",
     "DELETE FROM linger WHERE (workspace, temp) IN (SELECT workspace, temp FROM linger WHERE workspace = ? LIMIT ?)",
     "DELETE FROM looked WHERE (workspace, path) IN (SELECT workspace, path FROM looked WHERE workspace = ? LIMIT ?)",
   ];

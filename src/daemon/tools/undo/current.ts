@@ -1,9 +1,15 @@
-import { type Caller, GinError, type Reason } from "../../base/index.ts";
+import { GinError, type Reason } from "../../base/index.ts";
 import type { CurrentPath } from "../../history/index.ts";
-import type { Content } from "../../store/index.ts";
-import type { HeadRead } from "../../workspace/index.ts";
-import type { Ground, Target } from "../invocation.ts";
-import { requirePath } from "../resolve.ts";
+import type { Content, Store } from "../../store/index.ts";
+import type { HeadRead, Workspace } from "../../workspace/index.ts";
+
+/** What undoing looks at files through. `authorise` throws SCOPE_FORBIDDEN for a canonical path the caller may not touch. */
+export interface UndoGround {
+  readonly workspace: Workspace;
+  readonly store: Store;
+  readonly authorise: (path: string) => void;
+  readonly signal: AbortSignal;
+}
 
 /** Refusals of a read that say a file cannot be there as things stand. */
 const BLOCKED: ReadonlySet<Reason> = new Set(["NOT_A_FILE", "NOT_A_DIRECTORY", "PATH_OUTSIDE_WORKSPACE"]);
@@ -15,20 +21,15 @@ const HELD_BYTES = 8 * 1024 * 1024;
  * What is at a path now, read through the workspace so that an outside edit is recorded first. Throws SCOPE_FORBIDDEN and
  * PATH_SENSITIVE for what this caller may not touch.
  */
-export async function currentPath(
-  ground: Ground,
-  target: Target,
-  caller: Caller,
-  path: string,
-  signal: AbortSignal,
-): Promise<CurrentPath> {
-  requirePath(caller, path);
-  const recorded = ground.store.trees.get(target.workspace.tree(), path);
+export async function currentPath(ground: UndoGround, path: string): Promise<CurrentPath> {
+  const { store, workspace, authorise } = ground;
+  authorise(path);
+  const recorded = store.trees.get(workspace.tree(), path);
   // A read follows links; the link itself is as it is recorded, and the save compares it with the disk.
-  if (recorded?.kind === "symlink") return { state: recorded, bytes: async () => ground.reader.object(recorded.sha256) };
+  if (recorded?.kind === "symlink") return { state: recorded, bytes: async () => store.read.object(recorded.sha256) };
   let read: HeadRead;
   try {
-    read = await readAt(target, caller, path, signal);
+    read = await readAt(ground, path);
   } catch (thrown) {
     if (!(thrown instanceof GinError)) throw thrown;
     if (thrown.reason === "PATH_NOT_FOUND") return nothing(false);
@@ -38,29 +39,22 @@ export async function currentPath(
   if (read.kind === "large") read.close();
   if (read.kind === "directory" || read.kind === "symlink" || read.path !== path) return nothing(true);
   const { content } = read;
-  return { state: content, bytes: () => bytesAt(ground, target, caller, path, content, signal) };
+  return { state: content, bytes: () => bytesAt(ground, path, content) };
 }
 
 function nothing(blocked: boolean): CurrentPath {
   return { state: null, blocked, bytes: async () => undefined };
 }
 
-function readAt(target: Target, caller: Caller, path: string, signal: AbortSignal): Promise<HeadRead> {
-  return target.workspace.readHead(path, { authorise: (canonical) => requirePath(caller, canonical), content: true, signal });
+function readAt({ workspace, authorise, signal }: UndoGround, path: string): Promise<HeadRead> {
+  return workspace.readHead(path, { authorise, content: true, signal });
 }
 
 /** From the store, else from disk while it still has those bytes. */
-async function bytesAt(
-  ground: Ground,
-  target: Target,
-  caller: Caller,
-  path: string,
-  content: Content,
-  signal: AbortSignal,
-): Promise<Uint8Array | undefined> {
-  const kept = ground.reader.object(content.sha256);
+async function bytesAt(ground: UndoGround, path: string, content: Content): Promise<Uint8Array | undefined> {
+  const kept = ground.store.read.object(content.sha256);
   if (kept !== undefined || content.size > HELD_BYTES) return kept;
-  const read = await readAt(target, caller, path, signal);
+  const read = await readAt(ground, path);
   if (read.kind === "file") return read.content.sha256 === content.sha256 ? read.bytes : undefined;
   if (read.kind !== "large") return undefined;
   try {
