@@ -16,12 +16,17 @@ const COUNTS: ReadonlySet<string> = new Set([
 
 /** Throws INVALID_REQUEST naming the argument's JSON pointer unless `args` fits the schema. Nothing is coerced. */
 export function checkArgs(schema: ToolSchema, args: JsonMap): void {
+  const broken = brokenValue(args);
+  if (broken !== undefined) throw refused(broken.at, broken.says);
   for (const [name, value] of Object.entries(args)) {
     if (COUNTS.has(name) && typeof value === "number" && value < 0) throw refused(`/${name}`, "must be non-negative");
   }
   const fault = faultOf(schema, args, "");
   if (fault !== undefined) throw refused(fault.at === "" ? "/" : fault.at, fault.says);
 }
+
+/** A surrogate without its other half. */
+const HALF = /\p{Surrogate}/u;
 
 interface Fault {
   /** JSON pointer. */
@@ -33,6 +38,22 @@ function refused(at: string, says: string): GinError {
   return new GinError("INVALID_REQUEST", `args${at}: ${says}`, undefined, { facts: { field: `args${at}` } });
 }
 
+/** What no JSON in UTF-8 could say, and a message can all the same: half characters, and numbers that are none. */
+function brokenValue(args: JsonMap): Fault | undefined {
+  const waiting: { readonly at: string; readonly value: Json }[] = [{ at: "", value: args }];
+  for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
+    const { at, value } = next;
+    if (typeof value === "string" && HALF.test(value)) return { at, says: "holds half a character, which UTF-8 cannot carry" };
+    if (typeof value === "number" && !Number.isFinite(value)) return { at, says: "must be a number" };
+    if (typeof value !== "object" || value === null) continue;
+    for (const [name, item] of Object.entries(value)) {
+      if (HALF.test(name)) return { at, says: "has a name with half a character" };
+      waiting.push({ at: `${at}/${pointer(name)}`, value: item });
+    }
+  }
+  return undefined;
+}
+
 function faultOf(schema: ArgSchema, value: Json, at: string): Fault | undefined {
   if (schema.oneOf !== undefined) {
     const fits = schema.oneOf.filter((branch) => faultOf(branch, value, at) === undefined);
@@ -41,7 +62,7 @@ function faultOf(schema: ArgSchema, value: Json, at: string): Fault | undefined 
   }
   const typed = typeFault(schema, value, at);
   if (typed !== undefined) return typed;
-  if (schema.enum !== undefined && !schema.enum.includes(String(value)))
+  if (schema.enum !== undefined && !(typeof value === "string" && schema.enum.includes(value)))
     return { at, says: `must be one of ${schema.enum.join(", ")}` };
   if (typeof value === "number") return numberFault(schema, value, at);
   if (typeof value === "string" && schema.minLength !== undefined && value.length < schema.minLength)
@@ -95,5 +116,5 @@ function objectFault(schema: ArgSchema, value: JsonMap, at: string): Fault | und
 
 /** A name as a JSON pointer spells it, cut: it may be anything the caller wrote. */
 function pointer(name: string): string {
-  return name.slice(0, 128).replaceAll("~", "~0").replaceAll("/", "~1");
+  return [...name.slice(0, 256)].slice(0, 128).join("").replaceAll("~", "~0").replaceAll("/", "~1");
 }

@@ -9,7 +9,16 @@ import {
 import type { Scope } from "../../base/index.ts";
 import { requireScope } from "../../policy/index.ts";
 import type { DetailRow, RequestRow } from "../../store/index.ts";
-import { admit, type JsonMap, run, TOOLS, type ToolResult, type ToolSave, type WriteContext } from "../../tools/index.ts";
+import {
+  admit,
+  compressed,
+  type JsonMap,
+  run,
+  TOOLS,
+  type ToolResult,
+  type ToolSave,
+  type WriteContext,
+} from "../../tools/index.ts";
 import type { SaveInput } from "../../workspace/index.ts";
 import type { CursorScope } from "../cursors.ts";
 import { type Ground, type Handlers, type Invocation, stateIn, targetOf } from "../invocation.ts";
@@ -131,7 +140,8 @@ class CallContext implements WriteContext {
     if (this.#detail !== undefined) await this.store.write("detail", this.#detail);
   }
 
-  response(result: ToolResult): CallToolResponse {
+  response(whole: ToolResult): CallToolResponse {
+    const result = this.#request.compress ? compressed(whole) : whole;
     const { nextCall, meta } = result;
     return create(CallToolResponseSchema, {
       ...stateIn(this.#call),
