@@ -3,6 +3,7 @@ import { parse, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { SESSION_FLAGS, SESSION_HELP, type SessionOptions, sessionOptions, UsageError } from "../clients/sdk/index.ts";
 import { realPathOf } from "../paths/index.ts";
+import { isProfile, PROFILES, type ProfileName } from "./catalog/profiles.ts";
 
 /** What the bridge reads of its surroundings. */
 export interface Surroundings {
@@ -12,6 +13,11 @@ export interface Surroundings {
   readonly cwd: string;
 }
 
+/** Flags of `gin mcp`: those of a session, and the set of tools. */
+const FLAGS = { ...SESSION_FLAGS, profile: { type: "string" } } as const;
+
+const NAMES = Object.keys(PROFILES).join(", ");
+
 /** True when a person asks how the command is used. */
 export function asksForHelp(argv: readonly string[]): boolean {
   return argv.includes("--help") || argv.includes("-h");
@@ -19,8 +25,16 @@ export function asksForHelp(argv: readonly string[]): boolean {
 
 /** How the command is used, for a person. */
 export function usage(): string {
-  const rows = SESSION_HELP.map(([flag, variable, meaning]) => `  ${flag.padEnd(18)} ${variable.padEnd(15)} ${meaning}`);
-  return ["usage: gin mcp [session flags]", "", "Speaks MCP on standard input and output.", "", ...rows, ""].join("\n");
+  const help = [...SESSION_HELP, ["--profile NAME", "GIN_MCP_PROFILE", `set of tools: ${NAMES}; default core`] as const];
+  const rows = help.map(([flag, variable, meaning]) => `  ${flag.padEnd(18)} ${variable.padEnd(15)} ${meaning}`);
+  return [
+    "usage: gin mcp [--profile NAME] [session flags]",
+    "",
+    "Speaks MCP on standard input and output.",
+    "",
+    ...rows,
+    "",
+  ].join("\n");
 }
 
 /**
@@ -28,14 +42,24 @@ export function usage(): string {
  * CLAUDE_PROJECT_DIR, else the working directory. Throws UsageError for what cannot be meant.
  */
 export function bridgeOptions(at: Surroundings): SessionOptions {
+  profileOf(at);
   const options: SessionOptions = { ...sessionOptions(flagsOf(at.argv), at.env), client: "gin-mcp" };
   const named = [options.endpoint, options.root, options.repository, options.workspace].some((value) => value !== undefined);
   return named ? options : { ...options, root: projectOf(at) };
 }
 
+/** The set of tools that is asked for. Throws UsageError for a name that is none, and for flags that cannot be read. */
+export function profileOf(at: Surroundings): ProfileName {
+  const { profile: given } = flagsOf(at.argv);
+  const said = typeof given === "string" ? given : (at.env.GIN_MCP_PROFILE ?? "");
+  const name = said === "" ? "core" : said;
+  if (isProfile(name)) return name;
+  throw new UsageError(`gin mcp has no profile "${name.slice(0, 64)}": there are ${NAMES}`);
+}
+
 function flagsOf(argv: readonly string[]): { readonly [name: string]: unknown } {
   try {
-    return parseArgs({ args: [...argv], options: SESSION_FLAGS, strict: true, allowPositionals: false }).values;
+    return parseArgs({ args: [...argv], options: FLAGS, strict: true, allowPositionals: false }).values;
   } catch (thrown) {
     throw new UsageError(`gin mcp: ${thrown instanceof Error ? thrown.message : String(thrown)}`);
   }

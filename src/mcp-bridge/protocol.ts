@@ -2,12 +2,11 @@ import { ProtocolError, ProtocolErrorCode, Server, type ServerContext, type Tran
 import { serveStdio } from "@modelcontextprotocol/server/stdio";
 import { VERSION } from "../paths/index.ts";
 import type { ToolAnswer, ToolCall } from "./calls/call.ts";
-import { INSTRUCTIONS } from "./catalog/instructions.ts";
-import { listed } from "./catalog/listed.ts";
-import type { Tool } from "./catalog/types.ts";
+import type { Listed } from "./catalog/listed.ts";
+import type { Callable } from "./catalog/types.ts";
 import type { StdioTransport } from "./transport/stdio.ts";
 
-/** Milliseconds a host may keep the list of tools: it changes with the installation only. */
+/** Milliseconds a host may keep what changes with the installation only. */
 const CACHE_MS = 300_000;
 
 /** Milliseconds between progress notifications, for hosts that ask for them: some give up on a call they hear nothing of. */
@@ -20,8 +19,14 @@ const CLIENT_INFO = "io.modelcontextprotocol/clientInfo";
 
 /** What the protocol serves: the tools and the one function that runs them. */
 export interface Served {
-  readonly tools: readonly Tool[];
-  call(tool: Tool, call: ToolCall): Promise<ToolAnswer>;
+  readonly instructions: string;
+  /** The tools, for a host of that name. Never throws. */
+  list(client: string | undefined): readonly Listed[] | Promise<readonly Listed[]>;
+  /** The tool of a name; undefined when this profile has none. */
+  find(name: string): Callable | undefined;
+  call(tool: Callable, call: ToolCall): Promise<ToolAnswer>;
+  /** Where the list depends on the daemon: calls back when one that was given is out of date. */
+  readonly onListChange?: (listener: () => void) => void;
 }
 
 /**
@@ -38,25 +43,38 @@ export function serveProtocol(transport: StdioTransport, served: Served): { clos
 
 function serverOf(served: Served): Server {
   const hint = { ttlMs: CACHE_MS, cacheScope: "public" } as const;
+  const changes = served.onListChange !== undefined;
   const server = new Server(
     { name: "gin", title: "gin", version: VERSION },
-    { capabilities: { tools: {} }, instructions: INSTRUCTIONS, cacheHints: { "server/discover": hint, "tools/list": hint } },
+    {
+      capabilities: { tools: changes ? { listChanged: true } : {} },
+      instructions: served.instructions,
+      cacheHints: { "server/discover": hint, "tools/list": changes ? { ttlMs: 0, cacheScope: "private" } : hint },
+    },
   );
-  const tools = served.tools.map(listed);
-  server.setRequestHandler("tools/list", (request) => {
+  served.onListChange?.(() => {
+    server.sendToolListChanged().catch(() => {
+      // The server of a probe, or of a conversation that ended: nobody is there to be told.
+    });
+  });
+  server.setRequestHandler("tools/list", async (request, context) => {
     if (request.params?.cursor !== undefined)
       throw new ProtocolError(ProtocolErrorCode.InvalidParams, "Invalid cursor: there is one page");
-    return { tools };
+    return { tools: [...(await served.list(clientOf(server, context)))] };
   });
   server.setRequestHandler("tools/call", async (request, context) => {
     const { name } = request.params;
-    const tool = served.tools.find((candidate) => candidate.name === name);
+    const tool = served.find(name);
     if (tool === undefined) throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Unknown tool: ${name.slice(0, 128)}`);
     const stopProgress = startProgress(context);
     try {
       const call = { arguments: request.params.arguments, signal: context.mcpReq.signal, client: clientOf(server, context) };
-      const { texts, isError } = await served.call(tool, call);
-      return { content: texts.map((text) => ({ type: "text" as const, text })), ...(isError && { isError }) };
+      const { texts, isError, images = [], structured } = await served.call(tool, call);
+      const content = [
+        ...texts.map((text) => ({ type: "text" as const, text })),
+        ...images.map((image) => ({ type: "image" as const, ...image })),
+      ];
+      return { content, ...(structured !== undefined && { structuredContent: structured }), ...(isError && { isError }) };
     } finally {
       stopProgress();
     }

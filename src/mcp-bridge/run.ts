@@ -1,8 +1,12 @@
+import { UsageError } from "../clients/sdk/index.ts";
 import { callTool } from "./calls/call.ts";
 import { Daemon } from "./calls/daemon.ts";
-import { TOOLS } from "./catalog/tools.ts";
-import { asksForHelp, bridgeOptions, type Surroundings, usage } from "./options.ts";
-import { serveProtocol } from "./protocol.ts";
+import { TableList } from "./calls/table-list.ts";
+import { listed } from "./catalog/listed.ts";
+import { PROFILES, type Profile } from "./catalog/profiles.ts";
+import { tableTool } from "./catalog/table.ts";
+import { asksForHelp, bridgeOptions, profileOf, type Surroundings, usage } from "./options.ts";
+import { type Served, serveProtocol } from "./protocol.ts";
 import { Output } from "./transport/output.ts";
 import { type End, StdioTransport } from "./transport/stdio.ts";
 
@@ -19,11 +23,9 @@ export async function runBridge(at: Surroundings): Promise<number> {
     return 0;
   }
   const output = new Output();
-  const daemon = new Daemon(() => bridgeOptions(at));
-  const served = {
-    tools: TOOLS,
-    call: (tool: (typeof TOOLS)[number], call: Parameters<typeof callTool>[1]) => callTool(tool, call, daemon),
-  };
+  const profile = profileAt(at);
+  const daemon = new Daemon(() => bridgeOptions(at), profile.readsOnly);
+  const served = servedBy(profile, daemon);
   let lateTimer: NodeJS.Timeout | undefined;
   const late = new Promise<"late">((resolve) => {
     process.stdin.once("close", () => {
@@ -39,4 +41,38 @@ export async function runBridge(at: Surroundings): Promise<number> {
   clearTimeout(lateTimer);
   daemon.close();
   return how === "clean" ? 0 : 1;
+}
+
+/** The profile asked for. Where none can be read, core is listed, and the fault is the answer to every call. */
+function profileAt(at: Surroundings): Profile {
+  try {
+    return PROFILES[profileOf(at)];
+  } catch (thrown) {
+    if (thrown instanceof UsageError) return PROFILES.core;
+    throw thrown;
+  }
+}
+
+function servedBy({ tools, instructions }: Profile, daemon: Daemon): Served {
+  if (tools !== "table") {
+    const all = tools.map(listed);
+    return {
+      instructions,
+      list: () => all,
+      find: (name) => tools.find((tool) => tool.name === name),
+      call: (tool, call) => callTool(tool, call, daemon),
+    };
+  }
+  const table = new TableList(daemon);
+  return {
+    instructions,
+    list: (client) => table.list(client),
+    find: tableTool,
+    async call(tool, call) {
+      const answer = await callTool(tool, call, daemon);
+      if (answer.structured !== undefined) table.heard();
+      return answer;
+    },
+    onListChange: (listener) => table.onChange(listener),
+  };
 }

@@ -69,6 +69,7 @@ const CLEAN = Object.fromEntries(
     "CA_FILE",
     "TIMEOUT",
     "NO_SPAWN",
+    "MCP_PROFILE",
   ].map((name) => [`GIN_${name}`, undefined]),
 );
 

@@ -116,8 +116,16 @@ export function onlyOperation(request: JsonObject): [operation: string, message:
 function withRequestId(message: JsonObject, info: OperationInfo): { message: JsonObject; requestId: string | undefined } {
   const given = message.request_id ?? message.requestId;
   if (typeof given === "string" && given !== "") return { message, requestId: given };
+  const within = idWithin(message);
+  if (within !== undefined) return { message: { ...message, request_id: within }, requestId: within };
   if (!info.mutation) return { message, requestId: undefined };
   const requestId = mintRequestId();
   const { requestId: _empty, ...rest } = message;
   return { message: { ...rest, request_id: requestId }, requestId };
+}
+
+/** The id that the tool memory takes among its arguments, as the reference does. */
+function idWithin({ tool, arguments: args }: JsonObject): string | undefined {
+  const id = tool === "memory" && isObject(args) ? args.request_id : undefined;
+  return typeof id === "string" && id !== "" ? id : undefined;
 }

@@ -25,6 +25,12 @@ export const READ_ONLY_TOOLS: readonly string[] = [
   "diff_files",
 ];
 
+/** Actions that change nothing, of tools that have others too. A test compares them with the tools' own table. */
+export const READ_ONLY_ACTIONS: { readonly [tool: string]: readonly string[] } = {
+  memory: ["recall", "list", "search"],
+  undo: ["list", "preview"],
+};
+
 /** Operations of GinService by their field in `gin.v1.Request`. A test compares the names with the contract. */
 export const OPERATIONS: { readonly [field: string]: OperationInfo } = {
   capabilities: READ,
@@ -71,9 +77,10 @@ export const ADMIN_OPERATIONS: { readonly [method: string]: OperationInfo } = {
 export function changesNothing(operation: string, message: { readonly [field: string]: unknown }): boolean {
   if (message.dry_run === true || message.dryRun === true || message.preview === true) return true;
   if (operation !== "call_tool") return false;
-  const args = message.arguments;
-  const trial = typeof args === "object" && args !== null && "dry_run" in args && args.dry_run === true;
-  return trial || READ_ONLY_TOOLS.includes(String(message.tool));
+  const args: { readonly [name: string]: unknown } = { ...(message.arguments as object | undefined) };
+  const tool = String(message.tool);
+  const reads = Object.hasOwn(READ_ONLY_ACTIONS, tool) && READ_ONLY_ACTIONS[tool]?.includes(String(args.action)) === true;
+  return args.dry_run === true || reads || READ_ONLY_TOOLS.includes(tool);
 }
 
 /**

@@ -1,7 +1,8 @@
 import { isObject, type JsonObject, type Prepared, prepare } from "../../clients/sdk/index.ts";
 import { checkArguments } from "../catalog/check.ts";
-import type { Tool } from "../catalog/types.ts";
+import { ArgumentError, type Callable } from "../catalog/types.ts";
 import type { Daemon } from "./daemon.ts";
+import { envelopeAnswer, type Image } from "./envelope.ts";
 import { failureOf } from "./failure.ts";
 import { cutToFit, PAGE_BYTES, smallerLimit } from "./pages.ts";
 
@@ -17,32 +18,53 @@ export interface ToolCall {
   readonly client: string | undefined;
 }
 
-/** What a tool answers: texts, and whether the first is an error. */
+/** What a tool answers: texts, and whether they tell of an error. */
 export interface ToolAnswer {
   readonly texts: readonly string[];
   readonly isError: boolean;
+  readonly images?: readonly Image[];
+  /** Says the same as the texts. */
+  readonly structured?: JsonObject;
 }
 
 /**
- * Runs one tool. Never throws: whatever happens is an answer. The first text is the response as `gin --json` prints it; where that does not
- * name the request id of a mutation, a second text does.
+ * Runs one tool. Never throws: whatever happens is an answer. The first text is the response as `gin --json` prints it, or what the envelope
+ * of a tool of the table says; where no text names the request id of a mutation, a further one does.
  */
-export async function callTool(tool: Tool, call: ToolCall, daemon: Daemon): Promise<ToolAnswer> {
+export async function callTool(tool: Callable, call: ToolCall, daemon: Daemon): Promise<ToolAnswer> {
   let prepared: Prepared | undefined;
   try {
-    prepared = prepare(tool.request(checkArguments(tool.inputSchema, call.arguments)));
-    const { text, isError } = await pageOf(tool, prepared, call, daemon);
-    return { texts: withRequestId(text, prepared), isError };
+    prepared = prepare(tool.request(argumentsOf(tool, call.arguments)));
+    const answer = await answerOf(tool, prepared, call, daemon);
+    return { ...answer, texts: withRequestId(answer.texts, prepared) };
   } catch (thrown) {
     const failure = failureOf(thrown, prepared, daemon.principal);
     if (isFault(failure)) process.stderr.write(`gin mcp: ${thrown instanceof Error ? thrown.stack : String(thrown)}\n`);
-    return { texts: withRequestId(fitting(failure), prepared), isError: true };
+    return { texts: withRequestId([fitting(failure)], prepared), isError: true };
   }
+}
+
+function argumentsOf(tool: Callable, given: unknown): JsonObject {
+  if (tool.inputSchema !== undefined) return checkArguments(tool.inputSchema, given);
+  if (given === undefined) return {};
+  if (!isObject(given)) throw new ArgumentError("arguments must be an object", "give an object for arguments");
+  return given;
+}
+
+async function answerOf(tool: Callable, prepared: Prepared, call: ToolCall, daemon: Daemon): Promise<ToolAnswer> {
+  if (tool.shows !== "call_tool") {
+    const { text, isError } = await pageOf(tool, prepared, call, daemon);
+    return { texts: [text], isError };
+  }
+  const response = await daemon.send(prepared, call.signal, call.client);
+  const envelope = response.call_tool;
+  // What is refused around the tool (who calls, which workspace) has no envelope.
+  return isObject(envelope) ? envelopeAnswer(tool, envelope) : { texts: [fitting(response)], isError: true };
 }
 
 /** The response as text; of a read that came too large for one answer, a smaller page. */
 async function pageOf(
-  tool: Tool,
+  tool: Callable,
   prepared: Prepared,
   call: ToolCall,
   daemon: Daemon,
@@ -73,9 +95,10 @@ function fitting(message: JsonObject): string {
   return JSON.stringify(cutToFit(message));
 }
 
-function withRequestId(text: string, prepared: Prepared | undefined): string[] {
+function withRequestId(texts: readonly string[], prepared: Prepared | undefined): readonly string[] {
   const id = prepared?.mutation === true ? prepared.requestId : undefined;
-  return id === undefined || text.includes(JSON.stringify(id)) ? [text] : [text, JSON.stringify({ request_id: id })];
+  const told = id === undefined || texts.some((text) => text.includes(JSON.stringify(id)));
+  return told ? texts : [...texts, JSON.stringify({ request_id: id })];
 }
 
 function isFault(failure: JsonObject): boolean {

@@ -7,13 +7,18 @@ const PRINCIPAL_CHARACTERS = 64;
 /** The way to the daemon: one session, opened at the first call; reads side by side, mutations in the order they came. */
 export class Daemon {
   readonly #configure: () => SessionOptions;
+  readonly #readsOnly: boolean;
   readonly #turns = new Turns();
   #session: Session | undefined;
   #principal: string | undefined;
 
-  /** `configure` is asked at the first call, and again while it throws: what it throws is the answer to that call. */
-  constructor(configure: () => SessionOptions) {
+  /**
+   * `configure` is asked at the first call, and again while it throws: what it throws is the answer to that call. `readsOnly`: a mutation is
+   * a fault of the bridge, and is never sent.
+   */
+  constructor(configure: () => SessionOptions, readsOnly = false) {
     this.#configure = configure;
+    this.#readsOnly = readsOnly;
   }
 
   /** The name under which this bridge's requests are recorded; undefined where a token says it, and before the first call. */
@@ -26,6 +31,7 @@ export class Daemon {
    * the SDK throws, NotStarted, and for a bad configuration UsageError, TokenFileError or PathsError. `client` is the host's own name.
    */
   async send(prepared: Prepared, signal: AbortSignal, client: string | undefined): Promise<JsonObject> {
+    if (prepared.mutation && this.#readsOnly) throw new Error("a profile that only reads made a mutation");
     if (!prepared.mutation) return await this.#open(client).call(prepared.request, { signal });
     // Not async before this line: the turn is taken in the order the calls came.
     return await this.#turns.take(async () => await this.#open(client).call(prepared.request), {

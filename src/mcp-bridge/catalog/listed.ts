@@ -1,8 +1,17 @@
 import type { JsonObject } from "../../clients/sdk/index.ts";
-import type { Property, Shape, Tool } from "./types.ts";
+import type { Property, Shape, Tool, ToolHints } from "./types.ts";
 
 /** A tool as `tools/list` shows it: no more than JSON Schema and the protocol know. */
-export function listed(tool: Tool) {
+export interface Listed {
+  readonly name: string;
+  readonly title: string;
+  readonly description: string;
+  readonly inputSchema: JsonObject & { readonly type: "object" };
+  readonly annotations: ToolHints & { readonly title: string };
+}
+
+/** A tool of the catalog as it is listed. */
+export function listed(tool: Tool): Listed {
   return {
     name: tool.name,
     title: tool.title,
@@ -12,7 +21,7 @@ export function listed(tool: Tool) {
   };
 }
 
-function plainShape(shape: Shape) {
+function plainShape(shape: Shape): JsonObject & { readonly type: "object" } {
   const properties: JsonObject = {};
   for (const [name, property] of Object.entries(shape.properties)) properties[name] = plain(property);
   const { required, ...rest } = shape;

@@ -10,7 +10,11 @@ export const CURSOR: Property = { type: "string", description: "next_cursor of t
 /** `snapshot` of the tools that look at one state. */
 export const SNAPSHOT: Property = { type: "string", description: "head (default), base, published or a checkpoint id" };
 
-const REQUEST_ID: Property = { type: "string", description: "Your own id of this request; else one is made" };
+/** `request_id` of every tool that may change something. */
+export const REQUEST_ID = {
+  type: "string",
+  description: "Your own id of this request; else one is made",
+} as const satisfies Property;
 
 /** `limit` of a page, in bytes or entries as `of` says. */
 export const limit = (of: string): Property => ({ type: "integer", minimum: 0, description: `Most ${of} in a page` });

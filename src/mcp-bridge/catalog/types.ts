@@ -24,25 +24,33 @@ export interface Shape {
   readonly additionalProperties: false;
 }
 
-/** Hints to hosts about what a tool may do. None of ours speaks to the world outside of the workspace. */
+/** Hints to hosts about what a tool may do. openWorldHint: it speaks to the world outside of the workspace. */
 export interface ToolHints {
   readonly readOnlyHint: boolean;
   readonly destructiveHint: boolean;
   readonly idempotentHint: boolean;
-  readonly openWorldHint: false;
+  readonly openWorldHint: boolean;
 }
 
-/** One tool: how it is listed, and which `gin.v1.Request` its arguments make. */
-export interface Tool {
+/** What is known of a tool to call it: which `gin.v1.Request` its arguments make, and what of the response is shown. */
+export interface Callable {
   readonly name: string;
+  /** Undefined: the arguments are any object, and the daemon's to judge. */
+  readonly inputSchema: Shape | undefined;
+  /** The request for checked arguments. Throws ArgumentError for what no schema expresses. */
+  readonly request: (args: JsonObject) => JsonObject;
+  /** The field of the response that is shown; undefined shows the whole Response, "call_tool" the tool envelope. */
+  readonly shows: string | undefined;
+  /** How `next_call` of an envelope, a call of the table, is made with the tools of this profile; undefined when it cannot be. */
+  readonly nextCall?: (next: JsonObject) => JsonObject | undefined;
+}
+
+/** One tool of the catalog, and how it is listed. */
+export interface Tool extends Callable {
   readonly title: string;
   readonly description: string;
   readonly inputSchema: Shape;
   readonly annotations: ToolHints;
-  /** The request for checked arguments. Throws ArgumentError for what no schema expresses. */
-  readonly request: (args: JsonObject) => JsonObject;
-  /** The field of the response that is shown; undefined shows the whole Response. */
-  readonly shows: string | undefined;
 }
 
 /** Arguments that cannot form a request. `message` names the argument, `fix` says what to give instead. */

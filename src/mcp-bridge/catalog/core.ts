@@ -3,8 +3,8 @@ import { ANNOTATE, SAVE } from "./changing.ts";
 import { ANNOTATIONS, CAPABILITIES, CONTEXT, DETAILS, DIFF, EXPLAIN, ORIGIN, READ } from "./reading.ts";
 import type { Tool } from "./types.ts";
 
-/** The tools, in the order they are listed. It never depends on the connection or on what was called before. */
-export const TOOLS: readonly Tool[] = [
+/** Profile core: gin's own operations, in the order they are listed. */
+export const CORE: readonly Tool[] = [
   CAPABILITIES,
   CONTEXT,
   READ,

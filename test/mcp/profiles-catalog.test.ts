@@ -1,0 +1,170 @@
+import { describe, expect, it } from "vitest";
+import { READ_ONLY_TOOLS } from "../../src/clients/sdk/index.ts";
+import { READ_ONLY_ACTIONS } from "../../src/clients/sdk/operations.ts";
+import { type ArgSchema, TOOLS as TABLE } from "../../src/daemon/tools/index.ts";
+import { listed } from "../../src/mcp-bridge/catalog/listed.ts";
+import { listedBlind } from "../../src/mcp-bridge/catalog/table.ts";
+import type { Tool } from "../../src/mcp-bridge/catalog/types.ts";
+import { PROFILES, TABLE_TOOLS } from "../../src/mcp-bridge/index.ts";
+
+const { core, agent, route } = PROFILES;
+const readOnly = PROFILES["read-only"];
+const namesOf = (tools: readonly Tool[]) => tools.map(({ name }) => name);
+
+describe("the profiles", () => {
+  it("have these tools, in this order", () => {
+    expect(Object.keys(PROFILES)).toEqual(["core", "agent", "tools", "route", "read-only"]);
+    expect(namesOf(agent.tools)).toEqual([
+      ...namesOf(core.tools),
+      "gin_edit",
+      "gin_search",
+      "gin_find",
+      "gin_undo",
+      "gin_lease",
+      "gin_memory",
+    ]);
+    expect(namesOf(route.tools)).toEqual(["gin_route"]);
+    expect(namesOf(readOnly.tools)).toEqual(["gin_route", "gin_tool"]);
+    expect(TABLE_TOOLS).toEqual(TABLE.map(({ name }) => name));
+  });
+
+  it("cost a model little: agent at most 25 tools and 6,000 tokens, four characters being about one", () => {
+    expect(agent.tools.length).toBeLessThanOrEqual(25);
+    const tokens = (tools: readonly Tool[]) => JSON.stringify(tools.map(listed)).length / 4;
+    expect(tokens(agent.tools)).toBeLessThan(6_000);
+    expect(tokens(readOnly.tools)).toBeLessThan(800);
+    expect(tokens(route.tools)).toBeLessThan(400);
+    for (const tool of [...agent.tools, ...readOnly.tools]) expect(tool.description.length).toBeLessThanOrEqual(1_000);
+    for (const { instructions } of Object.values(PROFILES)) expect(instructions.length).toBeLessThanOrEqual(2_000);
+  });
+
+  const all = new Map([...agent.tools, ...route.tools, ...readOnly.tools].map((tool) => [tool.name, tool]));
+  it.each([...all])("%s keeps to the schema every host takes", (name, tool) => {
+    expect(name).toMatch(/^[a-z][a-z0-9_]{0,31}$/);
+    const { inputSchema, annotations } = listed(tool);
+    expect(inputSchema).toMatchObject({ type: "object", additionalProperties: false });
+    expect(inputSchema.properties).toHaveProperty("request_id");
+    expect(Object.keys(annotations).sort()).toEqual([
+      "destructiveHint",
+      "idempotentHint",
+      "openWorldHint",
+      "readOnlyHint",
+      "title",
+    ]);
+    lint(inputSchema, name);
+  });
+
+  it("read-only ones say of every tool that it only reads", () => {
+    for (const tool of [...route.tools, ...readOnly.tools]) expect(tool.annotations).toMatchObject({ readOnlyHint: true });
+    const changing = agent.tools.filter(({ annotations }) => !annotations.readOnlyHint);
+    expect(namesOf(changing)).toEqual([
+      "gin_save",
+      "gin_annotate",
+      "gin_call",
+      "gin_edit",
+      "gin_undo",
+      "gin_lease",
+      "gin_memory",
+    ]);
+  });
+});
+
+describe("what agent's tools take", () => {
+  /** Arguments of a tool of the table, by each value of `op`. */
+  const cases: readonly (readonly [string, string, readonly string[]])[] = [
+    ["gin_edit", "edit_file", ["edit_file", "multi_edit", "apply_patch", "write_file"]],
+    ["gin_search", "", ["search_files"]],
+    ["gin_find", "find_files", ["find_files", "list_dir"]],
+    ["gin_memory", "save", ["memory"]],
+  ];
+  it.each(cases)("%s: arguments of the tools behind it", (name, first, tools) => {
+    const tool = agent.tools.find((one) => one.name === name);
+    const { properties } = tool?.inputSchema ?? { properties: {} };
+    const behind = TABLE.filter((one) => tools.includes(one.name) && !("missing" in one));
+    if (behind.length < tools.length) return;
+    const known = behind.flatMap((one) => Object.keys(one.schema.properties));
+    const own = ["op", "request_id", "lease_incarnation", "lease_epoch"];
+    expect(Object.keys(properties).filter((one) => !own.includes(one) && !known.includes(one))).toEqual([]);
+    const request = tool?.request({ op: first, path: "a", lease_epoch: "7", request_id: "r" });
+    expect(request).toMatchObject({ call_tool: { request_id: "r", lease_epoch: "7" } });
+    const needed = behind.flatMap((one) => one.schema.required ?? []);
+    for (const one of needed) expect([...Object.keys(properties), "action"]).toContain(one);
+  });
+
+  it("gin_memory's op is the tool's action", () => {
+    const memory = TABLE.find(({ name }) => name === "memory");
+    const op = agent.tools.find(({ name }) => name === "gin_memory")?.inputSchema.properties.op;
+    expect(op).toMatchObject({ enum: memory?.schema.properties.action?.enum });
+  });
+});
+
+describe("profile read-only", () => {
+  const [, tool] = readOnly.tools;
+  const reading = TABLE.filter(({ risk }) => risk === "read_only").map(({ name }) => name);
+
+  it("offers the read-only tools of the table, and no other", () => {
+    expect(READ_ONLY_TOOLS).toEqual(reading);
+    expect(tool?.inputSchema.properties.tool).toMatchObject({ enum: reading });
+  });
+
+  it("makes no request for another tool, however it is written", () => {
+    const tricks = (name: string): unknown[] => [
+      name,
+      name.toUpperCase(),
+      ` ${name}`,
+      `${name}\u0000`,
+      `read_file\u0000${name}`,
+      `read_file,${name}`,
+      `read_file/../${name}`,
+      [name],
+      ["read_file", name],
+      { toString: () => name },
+      { tool: name },
+      null,
+    ];
+    const changing = TABLE.filter(({ risk }) => risk !== "read_only").map(({ name }) => name);
+    expect(changing).toHaveLength(11);
+    for (const name of changing) {
+      for (const trick of tricks(name)) expect(() => tool?.request({ tool: trick as string }), String(trick)).toThrow();
+    }
+    for (const name of ["__proto__", "constructor", "toString", "length", "0"])
+      expect(() => tool?.request({ tool: name })).toThrow();
+  });
+});
+
+describe("the SDK", () => {
+  it("knows which actions change nothing: those calls need no turn and no request id", () => {
+    for (const [name, reading] of Object.entries(READ_ONLY_ACTIONS)) {
+      const tool = TABLE.find((one) => one.name === name);
+      if (tool === undefined || "missing" in tool || tool.risk !== "mutating") continue;
+      const actions = tool.schema.properties.action?.enum ?? [];
+      expect(actions.filter((action) => !tool.changes({ action })).sort(), name).toEqual([...reading].sort());
+    }
+  });
+});
+
+describe("profile tools without a daemon", () => {
+  it("lists what runs on every host, to be called once it is there", () => {
+    const blind = listedBlind("it sleeps");
+    const running = TABLE.filter((one) => !("missing" in one)).map(({ name }) => name);
+    expect(blind.map(({ name }) => name)).toEqual(expect.arrayContaining(running));
+    for (const { name, annotations, description } of blind) {
+      expect(annotations.readOnlyHint, name).toBe(TABLE.find((one) => one.name === name)?.risk === "read_only");
+      expect(description).toContain("it sleeps");
+    }
+  });
+});
+
+const WORDS = ["type", "title", "description", "properties", "required", "additionalProperties", "items", "enum", "minimum"];
+
+function lint(schema: { readonly [word: string]: unknown }, at: string): void {
+  expect(
+    Object.keys(schema).filter((word) => !WORDS.includes(word)),
+    at,
+  ).toEqual([]);
+  expect(["object", "string", "boolean", "integer", "array"], at).toContain(schema.type);
+  const { properties = {}, items } = schema as { properties?: { [name: string]: ArgSchema }; items?: ArgSchema };
+  if (schema.type === "array") expect(items, at).toBeDefined();
+  for (const [name, property] of Object.entries(properties)) lint({ ...property }, `${at}.${name}`);
+  if (items !== undefined) lint({ ...items }, `${at}[]`);
+}
