@@ -1,8 +1,11 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { READ_ONLY_TOOLS, toolEnvelope } from "../../../src/clients/sdk/index.ts";
 import { REASONS, type Reason } from "../../../src/daemon/base/index.ts";
 import { codeOf, TOOL_CODES, TOOLS } from "../../../src/daemon/tools/index.ts";
 import { TOOL_NAMES } from "../../../src/daemon/tools/table.ts";
+import { repo } from "../../helpers/repo.ts";
 import { openTools } from "./site.ts";
 
 describe("CallTool's envelope", () => {
@@ -88,5 +91,35 @@ describe("the envelope as it is printed", () => {
       content: [{ type: "image", data: "AAAA", mimeType: "image/png" }],
       meta: { sha256: "0", checkpoint: "ck_1", replayed: true },
     });
+  });
+});
+
+describe("docs/tools.md", () => {
+  const text = readFileSync(join(repo, "docs/tools.md"), "utf8");
+
+  it("has a section a tool, in catalog order, and the codes last", () => {
+    expect([...text.matchAll(/^## (.*)$/gm)].map((match) => match[1])).toEqual([...TOOL_NAMES, "Codes"]);
+  });
+
+  it("says of exactly those that cannot run that they cannot, and why", () => {
+    for (const tool of TOOLS) {
+      const [, section = ""] = text.split(`## ${tool.name}\n`);
+      const said = /^\nNot available: (.*?)\. /.exec(`${section.split("\n## ")[0]} `)?.[1];
+      expect([tool.name, said]).toEqual([tool.name, "missing" in tool ? tool.missing : undefined]);
+    }
+  });
+
+  it("lists every code that is not its reason's own name", () => {
+    const named = new Map<string, string[]>();
+    for (const reason of Object.keys(REASONS) as Reason[]) {
+      const code = codeOf({ reason });
+      if (code !== reason.toLowerCase()) named.set(code, [...(named.get(code) ?? []), `\`${reason}\``]);
+    }
+    named.set("permission_denied", ["`IO_FAILED` with EACCES or EPERM"]);
+    const rows = text
+      .split("## Codes")[1]
+      ?.split("\n")
+      .filter((line) => line.startsWith("| `"));
+    expect(rows).toEqual([...named].map(([code, reasons]) => `| \`${code}\` | ${reasons.join(", ")} |`));
   });
 });

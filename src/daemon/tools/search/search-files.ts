@@ -1,7 +1,8 @@
-import type { LineAnswer, LineHit, ShownText, Skipped } from "../../search/index.ts";
+import { GinError } from "../../base/index.ts";
+import type { LineAnswer, LineHit, LineQuery, ShownText, Skipped } from "../../search/index.ts";
 import { compileGlob, SHOWN_CHARACTERS } from "../../search/index.ts";
 import { flagArg, numberArg, textArg } from "../args.ts";
-import type { JsonMap, NextCall, Tool, ToolResult } from "../types.ts";
+import type { JsonMap, NextCall, ReadContext, Tool, ToolResult } from "../types.ts";
 import { type Searched, settle } from "./scope.ts";
 
 /** Matching lines a page has when nothing is said. */
@@ -36,7 +37,7 @@ export const searchFiles: Tool = {
   intents: [
     {
       points: 11,
-      any: ["search", "grep", "look", "text", "find"],
+      any: ["search", "grep", "look", "find"],
       also: [["repo", "repository", "file", "code", "content", "text", "string", "regex", "pattern", "workspace", "project"]],
     },
   ],
@@ -48,28 +49,38 @@ export const searchFiles: Tool = {
     const asked = sameQuestion(args);
     const searched = await settle(context, args, asked, { include: include === "" ? undefined : include });
     const offset = numberArg(args, "offset", 0);
-    const answer = await context.search.lines(
-      {
-        pattern: textArg(args, "pattern"),
-        literal: flagArg(args, "literal"),
-        caseInsensitive: flagArg(args, "case_insensitive"),
-        where: searched.where,
-        offset,
-        limit: numberArg(args, "max_matches", MATCHES) || MATCHES,
-        by: format === "filenames" ? "files" : "lines",
-        contextLines: format === "filenames" ? 0 : numberArg(args, "context_lines", 0),
-      },
-      context.signal,
-    );
+    const answer = await lines(context, args, {
+      pattern: textArg(args, "pattern"),
+      literal: flagArg(args, "literal"),
+      caseInsensitive: flagArg(args, "case_insensitive"),
+      where: searched.where,
+      offset,
+      limit: numberArg(args, "max_matches", MATCHES) || MATCHES,
+      by: format === "filenames" ? "files" : "lines",
+      contextLines: format === "filenames" ? 0 : numberArg(args, "context_lines", 0),
+    });
     const found = { answer, searched, offset, format };
     const next = nextCall(found, args, () => context.cursors.seal(asked, searched.bound));
     const facts = factsOf(found, next);
-    if (format === "json")
-      return withNext({ result: JSON.stringify({ results: answer.hits.map(entry), ...facts }), meta: facts }, next);
+    if (format === "json") {
+      const whole = { results: answer.hits.map(entry), ...facts, ...(next === undefined ? {} : { next_call: next }) };
+      return withNext({ result: JSON.stringify(whole), meta: facts }, next);
+    }
     const text = format === "filenames" ? answer.files.map(fileLine).join("\n") : linesOf(answer.hits);
     return withNext({ result: text, meta: facts }, next);
   },
 };
+
+/** Searches; a pattern that cannot be read is refused with the call that looks for it as it stands. */
+async function lines(context: ReadContext, args: JsonMap, query: LineQuery): Promise<LineAnswer> {
+  try {
+    return await context.search.lines(query, context.signal);
+  } catch (thrown) {
+    if (!(thrown instanceof GinError) || thrown.reason !== "INVALID_REGEX") throw thrown;
+    const nextCall = { tool: "search_files", arguments: { ...args, literal: true } };
+    throw new GinError(thrown.reason, thrown.message, thrown.suggestion, { cause: thrown, nextCall });
+  }
+}
 
 /** A page with what it is made from. */
 interface Found {
@@ -120,7 +131,6 @@ function factsOf(found: Found, next: NextCall | undefined): JsonMap {
     files_searched: answer.searched,
     ...(skipped === undefined ? {} : { skipped }),
     ...(searched.checkpoint === "" ? {} : { checkpoint: searched.checkpoint }),
-    ...(next === undefined ? {} : { next_call: { ...next } as unknown as JsonMap }),
   };
 }
 
