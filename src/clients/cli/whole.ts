@@ -1,5 +1,6 @@
 // The command line of this process. No top-level await, so that it can be bundled as CommonJS.
 import { run } from "./run.ts";
+import { standardInput } from "./standard-input.ts";
 
 /** A reader that left (head, less) wants no more and is no failure. */
 function tolerant<S extends NodeJS.WriteStream>(stream: S): S {
@@ -17,9 +18,7 @@ const io = {
   get stderr() {
     return tolerant(process.stderr);
   },
-  get stdin() {
-    return process.stdin;
-  },
+  stdin: standardInput,
 };
 
 /** Exit status of the command line that this process was started with; settled when it is done. */

@@ -3,9 +3,11 @@ import { join } from "node:path";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startDaemon, type TestDaemon } from "../../helpers/daemon.ts";
-import { runGin } from "../../helpers/gin.ts";
+import { ginBin, runGin } from "../../helpers/gin.ts";
+import { runCommand } from "../../helpers/process.ts";
 import { tempHost } from "../../helpers/temp.ts";
 import { drive } from "../../unit/cli/drive.ts";
+import { fakeDaemon } from "../../unit/sdk/fake-daemon.ts";
 
 const SCALE = Number(process.env.GIN_TEST_SCALE ?? 1);
 
@@ -133,6 +135,14 @@ describe("gin tool, against one daemon", () => {
     expect(printed.envelope.suggestion).not.toBe("");
   });
 
+  test("input that comes in pieces, slowly, is read to its end", async () => {
+    const pieces = `(printf '{"tool":"read_file",'; sleep 0.2; printf '"args":{"path":"a.txt","tail":1}}') | '${process.execPath}' '${ginBin}' tool --host '${host}'`;
+    const { code, stdout } = await runCommand("bash", ["-c", pieces], { cwd: root });
+    expect([code, stdout]).toEqual([0, '{"ok":true,"result":"2\\ttwo"}\n']);
+    const none = await runCommand("bash", ["-c", `'${process.execPath}' '${ginBin}' tool --host '${host}' < /dev/null`]);
+    expect([none.code, JSON.parse(none.stdout).error_code]).toEqual([1, "invalid_json"]);
+  });
+
   test("bytes that are not UTF-8 are refused", async () => {
     expect((await sent(Buffer.from('{"tool":"\xff"}', "latin1"))).envelope).toMatchObject({
       ok: false,
@@ -204,6 +214,36 @@ test("without a daemon the envelope says so, with status 3", async () => {
   const { code, stdout, stderr } = await runGin(["tool", "list_tools", "--no-spawn"], { host });
   expect([code, stderr]).toEqual([3, ""]);
   expect(JSON.parse(stdout)).toMatchObject({ ok: false, error_code: "not_sent" });
+});
+
+test("a lost answer leaves the outcome of a change unknown, with status 4, and of a read not, with status 3", async () => {
+  const daemon = await fakeDaemon(() => "break");
+  const endpoint = ["tool", "--endpoint", `unix:${daemon.socketPath}`];
+  for (const [input, status, code] of [
+    ['{"tool":"write_file","args":{"path":"a","content":"x","if_absent":true},"request_id":"lost-1"}', 4, "outcome_unknown"],
+    ['{"tool":"undo","args":{"action":"restore","id":"x"},"request_id":"lost-2"}', 4, "outcome_unknown"],
+    ['{"tool":"edit_file","args":{"path":"a","old_text":"x","new_text":"y","dry_run":true}}', 3, "not_sent"],
+    ['{"tool":"read_file","args":{"path":"a"}}', 3, "not_sent"],
+  ] as const) {
+    const driven = await drive(endpoint, { input });
+    expect([driven.status, driven.stderr]).toEqual([status, ""]);
+    const envelope = JSON.parse(driven.stdout);
+    expect(envelope).toMatchObject({ ok: false, error_code: code });
+    if (status === 4) expect(envelope.suggestion).toContain(`gin outcome ${envelope.request_id}`);
+  }
+  const asked = await drive([...endpoint, "write_file", "--json", '{"path":"a","content":"x","if_absent":true}']);
+  expect(JSON.parse(asked.stdout).request_id).toMatch(/^rq_/);
+});
+
+test("a refusal of the transport is an envelope too", async () => {
+  const detail = { reason: "BUSY", message: "the daemon is draining", suggestion: "retry the identical request" };
+  const body = { code: "unavailable", message: "x", details: [{ type: "gin.v1.ErrorDetail", value: "", debug: detail }] };
+  const daemon = await fakeDaemon(() => ({ json: body, status: 503 }));
+  const driven = await drive(["tool", "--endpoint", `unix:${daemon.socketPath}`, "list_tools"]);
+  expect([driven.status, JSON.parse(driven.stdout)]).toEqual([
+    1,
+    { ok: false, error: detail.message, error_code: "busy", suggestion: detail.suggestion },
+  ]);
 });
 
 test("wrong flags are told on standard error, with status 2", async () => {

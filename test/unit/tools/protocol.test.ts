@@ -39,6 +39,17 @@ describe("CallTool's envelope", () => {
     }
   });
 
+  it("every entry says what it does, what it is good for and which words speak for it", () => {
+    for (const tool of TOOLS) {
+      expect([tool.name, tool.description.length > 20, tool.features.length > 0, (tool.intents ?? []).length > 0]).toEqual([
+        tool.name,
+        true,
+        true,
+        true,
+      ]);
+    }
+  });
+
   it("every reason has a code, in lower case", () => {
     for (const reason of Object.keys(REASONS) as Reason[]) expect(codeOf({ reason })).toMatch(/^[a-z][a-z_]+$/);
     expect(codeOf({ reason: "IO_FAILED", facts: { errno: "EACCES" } })).toBe("permission_denied");

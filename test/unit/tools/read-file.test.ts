@@ -1,8 +1,10 @@
+import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { symlinkSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { caller } from "../api/site.ts";
 import { type Envelope, openTools, type ToolSite } from "./site.ts";
 
 const lines = (count: number, from = 1): string => Array.from({ length: count }, (_, at) => `line ${from + at}\n`).join("");
@@ -266,6 +268,35 @@ describe("read_file", () => {
       expect(answer.suggestion).not.toBe("");
     }
     expect((await site.ok("read_file", { path: "in" })).result).toBe("1\ta");
+  });
+
+  it("a pipe is refused and not waited for", async () => {
+    const site = await openTools();
+    spawnSync("mkfifo", [join(site.root, "pipe")]);
+    expect(await site.call("read_file", { path: "pipe" })).toMatchObject({ ok: false, error_code: "invalid_args" });
+  });
+
+  it("a caller that may see some paths only sees no other, by symlink, cursor or list either", async () => {
+    const some = caller("some", { paths: ["open"] });
+    const site = await openTools({ "open/a.txt": lines(3_000), "shut/b.txt": "b\n" }, { callers: { some } });
+    symlinkSync("../shut/b.txt", join(site.root, "open/link"));
+    expect((await site.ok("read_file", { path: "open/a.txt", tail: 1 }, { as: "some" })).ok).toBe(true);
+    for (const [tool, args] of [
+      ["read_file", { path: "shut/b.txt" }],
+      ["read_file", { path: "open/link" }],
+      ["stat_file", { path: "shut/b.txt" }],
+      ["stat_file", { path: "shut/none" }],
+      ["list_dir", { path: "shut" }],
+      ["diff_files", { path_a: "open/a.txt", path_b: "shut/b.txt" }],
+      ["multi_read", { files: [{ path: "shut/b.txt" }] }],
+    ] as const) {
+      const answer = await site.call(tool, args, { as: "some" });
+      expect([tool, answer.ok, answer.result]).toEqual([tool, false, ""]);
+      expect(answer.error).not.toContain("3 lines");
+    }
+    const first = await site.ok("read_file", { path: "open/a.txt" });
+    // Another caller's cursor is none.
+    expect((await site.call("read_file", first.next_call?.arguments, { as: "some" })).error_code).toBe("invalid_args");
   });
 
   it("a file above 50 MiB is refused before a byte of it is read", async () => {
