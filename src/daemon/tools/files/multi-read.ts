@@ -74,8 +74,8 @@ class Batch {
         ...part("errors", this.#errors),
         files: sorted(this.#files),
         ...(nextCalls.length === 0 ? {} : { next_calls: nextCalls }),
-        ...part("truncation", this.#truncation),
         ...(this.#rest === undefined ? {} : { truncated_global: true }),
+        ...part("truncation", this.#truncation),
       }),
       ...(only === undefined ? {} : { nextCall: only }),
     };
