@@ -47,6 +47,9 @@ function tabled(
 const EDITING = ["edit_file", "multi_edit", "apply_patch", "write_file"];
 const FINDING = ["find_files", "list_dir"];
 
+/** Beside a cursor: pages of the table's tools count from the start. */
+const OFFSET: Property = { type: "integer", minimum: 0, description: "How many to leave out, with the cursor of next_call" };
+
 const CHECKSUM = text("sha256 of the file as you read it; for an edit it may be left out");
 const OLD_TEXT = text("Text to be replaced: there exactly once");
 const NEW_TEXT = text("Text to put there, as it is");
@@ -109,6 +112,8 @@ const SEARCH = tabled(
       context_lines: line("Lines around each match"),
       format: op(["text", "json", "filenames"], "Default text"),
       max_matches: limit("matches"),
+      offset: OFFSET,
+      cursor: CURSOR,
     },
     ["pattern"],
   ),
@@ -129,6 +134,8 @@ const FIND = tabled(
     limit: limit("paths, for find_files"),
     depth: line("For list_dir: levels; default 3"),
     max_entries: limit("entries, for list_dir"),
+    offset: OFFSET,
+    cursor: CURSOR,
   }),
   (asked) => ({ tool: FINDING.find((name) => name === asked) ?? "find_files" }),
 );

@@ -4,7 +4,7 @@ import type { Command } from "../command.ts";
 
 /** Speaks MCP on standard input and output: this process becomes the bridge, which reads the flags itself. */
 export const command: Command = {
-  usage: "mcp [session flags]",
+  usage: "mcp [--profile NAME] [session flags]",
   raw: true,
   async run(context) {
     const program = programFile("mcp.mjs");
