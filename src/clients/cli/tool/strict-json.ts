@@ -57,6 +57,9 @@ function syntaxFault(thrown: unknown): string {
   return `the request is not JSON${where}`;
 }
 
+/** A whole number where it begins: of what is known to be JSON, nothing else begins so. */
+const NUMBER = /-?\d[-+.\deE]*/y;
+
 /** Looks through a text that is known to be JSON. */
 function faultIn(text: string): string | undefined {
   const frames: Frame[] = [];
@@ -84,7 +87,8 @@ function faultIn(text: string): string | undefined {
         break;
       }
       default: {
-        const number = /[-\d]/.test(text.charAt(at)) ? /^[-+.\deE]+/.exec(text.slice(at, at + 400))?.[0] : undefined;
+        NUMBER.lastIndex = at;
+        const number = NUMBER.exec(text)?.[0];
         if (number === undefined) break;
         if (!Number.isFinite(Number(number))) return `${pointer(frames)}: the number is beyond what can be told apart`;
         at += number.length - 1;
