@@ -11,6 +11,7 @@ export const modules = {
   "store-worker": "src/daemon/store/worker.ts",
   "history-worker": "src/daemon/history/worker.ts",
   "search-worker": "src/daemon/search/worker.ts",
+  "replace-worker": "src/daemon/tools/replace/worker.ts",
   mcp: "src/mcp-bridge/main.ts",
   sdk: "src/clients/sdk/index.ts",
   // What dist/gin.cjs imports late: see scripts/lib/bundles.mjs.

@@ -10,6 +10,7 @@ import { memory } from "./memory/index.ts";
 import { missingTools } from "./missing.ts";
 import { applyPatch } from "./patch/apply-patch.ts";
 import { detectProject } from "./project/detect-project.ts";
+import { searchReplace } from "./replace/search-replace.ts";
 import { findFiles } from "./search/find-files.ts";
 import { searchFiles } from "./search/search-files.ts";
 import type { AnyTool, ToolTable } from "./types.ts";
@@ -58,6 +59,7 @@ const RUNNING: readonly AnyTool[] = [
   writeFile,
   applyPatch,
   undo,
+  searchReplace,
   memory,
 ];
 

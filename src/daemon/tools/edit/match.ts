@@ -66,8 +66,10 @@ function many(text: Binary, found: readonly number[], fuzzy: boolean): Found {
 
 /** How many LFs are in a stretch. */
 export function newlines(text: Binary, from: number, to: number): number {
+  // Cut first: a search that finds nothing would go on to the text's end each time.
+  const part = text.slice(from, to);
   let count = 0;
-  for (let at = text.indexOf("\n", from); at >= 0 && at < to; at = text.indexOf("\n", at + 1)) count += 1;
+  for (let at = part.indexOf("\n"); at >= 0; at = part.indexOf("\n", at + 1)) count += 1;
   return count;
 }
 

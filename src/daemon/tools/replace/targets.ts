@@ -1,0 +1,136 @@
+import { GinError, type Reason } from "../../base/index.ts";
+import { compileGlob, type Scope } from "../../search/index.ts";
+import { type EditTarget, openTarget } from "../edit/target.ts";
+import { toolPath } from "../files/path.ts";
+import type { ReadContext } from "../types.ts";
+
+/** Most files of one call, and the largest. */
+export const REPLACED_FILES = 50;
+export const REPLACED_BYTES = 10 * 1024 * 1024;
+
+/** A file that is to be looked into: its bytes, or why not. */
+export interface Candidate {
+  readonly path: string;
+  readonly target: EditTarget | undefined;
+  readonly error: GinError | undefined;
+}
+
+/** Why one file may be left out without that keeping the others from being changed. */
+const SKIPPED: ReadonlySet<Reason> = new Set(["PATH_NOT_FOUND", "NOT_A_FILE", "TOO_LARGE", "BINARY_FILE"]);
+
+/**
+ * Finds the files that some names mean: files, directories with all below them, globs. Recorded ones only, but for a file by its own name;
+ * hidden and made ones are passed over. Throws RESOURCE_LIMIT for more than REPLACED_FILES.
+ */
+export async function candidates(
+  context: ReadContext,
+  names: readonly string[],
+  include: string | undefined,
+  checksums: ReadonlyMap<string, string>,
+): Promise<Candidate[]> {
+  const wanted = include === undefined || include === "" ? undefined : compileGlob(include);
+  const found = new Map<string, Candidate>();
+  for (const name of names) {
+    for (const one of await meant(context, name)) {
+      if (wanted !== undefined && one.error === undefined && !wanted.matches(below(one.path, one.from))) continue;
+      if (found.has(one.path)) continue;
+      if (found.size >= REPLACED_FILES) throw tooMany();
+      found.set(one.path, await opened(context, one.path, one.error, checksums.get(one.path)));
+    }
+  }
+  return [...found.values()];
+}
+
+interface Named {
+  readonly path: string;
+  /** Canonical directory that a pattern is relative to. */
+  readonly from: string;
+  readonly error: GinError | undefined;
+}
+
+function below(path: string, from: string): string {
+  return from === "" ? path : path.slice(from.length + 1);
+}
+
+async function meant(context: ReadContext, name: string): Promise<Named[]> {
+  const plain = toolPath(name);
+  const kind = await kindOf(context, plain);
+  if (typeof kind !== "string") {
+    if (kind.reason !== "PATH_NOT_FOUND" || !/[*?[{]/.test(plain)) return [{ path: plain, from: "", error: kind }];
+    return listed(context, "", plain);
+  }
+  const path = plain === "" ? "" : context.workspace.canonical(plain);
+  if (kind === "directory") return listed(context, path, undefined);
+  return [{ path, from: parentOf(path), error: undefined }];
+}
+
+function parentOf(path: string): string {
+  const cut = path.lastIndexOf("/");
+  return cut < 0 ? "" : path.slice(0, cut);
+}
+
+/** What stands at a name, or why nothing can be said. */
+async function kindOf({ workspace, authorise }: ReadContext, path: string): Promise<string | GinError> {
+  if (path === "") return "directory";
+  try {
+    return (await workspace.facts(path, { authorise: () => {}, sampleBytes: 0 })).stat.kind;
+  } catch (thrown) {
+    if (!(thrown instanceof GinError)) throw thrown;
+    if (!SKIPPED.has(thrown.reason) && thrown.reason !== "NOT_A_DIRECTORY") throw thrown;
+    authorise(path);
+    return thrown;
+  }
+}
+
+async function listed(context: ReadContext, path: string, include: string | undefined): Promise<Named[]> {
+  const { workspace, caller, search, signal } = context;
+  await workspace.sync(signal);
+  const where: Scope = {
+    workspace: workspace.rowid,
+    tree: workspace.tree(),
+    path,
+    prefixes: caller.paths,
+    ...(include === undefined ? {} : { include }),
+  };
+  // More than may be changed: include may still narrow them.
+  const { files } = await search.files({ where, offset: 0, limit: LISTED }, signal);
+  if (files.length >= LISTED) throw tooMany();
+  return files.map((one) => ({ path: one, from: path, error: undefined }));
+}
+
+/** Files that one name may stand for before `include` narrows them. */
+const LISTED = 100_000;
+
+async function opened(
+  context: ReadContext,
+  path: string,
+  error: GinError | undefined,
+  checksum: string | undefined,
+): Promise<Candidate> {
+  if (error !== undefined) return { path, target: undefined, error };
+  try {
+    const { stat } = await context.workspace.facts(path, { authorise: context.authorise, sampleBytes: 0 });
+    if (stat.kind === "file" && stat.size > REPLACED_BYTES) throw tooLarge(path);
+    return { path, target: await openTarget(context, path, checksum), error: undefined };
+  } catch (thrown) {
+    if (thrown instanceof GinError && SKIPPED.has(thrown.reason)) return { path, target: undefined, error: thrown };
+    throw thrown;
+  }
+}
+
+function tooLarge(path: string): GinError {
+  return new GinError("TOO_LARGE", `${path} is larger than ${REPLACED_BYTES} bytes`, "edit it by edit_file", {
+    facts: { path, limit: REPLACED_BYTES, unit: "bytes" },
+  });
+}
+
+function tooMany(): GinError {
+  return new GinError(
+    "RESOURCE_LIMIT",
+    `more than ${REPLACED_FILES} files are meant`,
+    "narrow files or include; search_files tells where the pattern is",
+    {
+      facts: { limit: REPLACED_FILES, unit: "files" },
+    },
+  );
+}

@@ -1,0 +1,31 @@
+import { parentPort } from "node:worker_threads";
+import { toGinError } from "../../base/index.ts";
+import type { Refused, ReplaceAnswer, ReplacedFile, ReplaceJob } from "./messages.ts";
+import { compileReplace } from "./replace-text.ts";
+
+// Entry file of a replacing thread: a job in, an answer out, one at a time. It holds nothing between them and can be ended at any moment.
+if (parentPort === null) throw new Error("worker.ts runs in a worker thread only");
+const port = parentPort;
+
+function refused(thrown: unknown): Refused {
+  const { reason, message, suggestion } = toGinError(thrown);
+  return { kind: "refused", reason, message, suggestion };
+}
+
+function work(job: ReplaceJob): ReplaceAnswer {
+  try {
+    const replace = compileReplace(job);
+    const files = job.files.map(({ path, bytes }): ReplacedFile => {
+      try {
+        return { kind: "done", ...replace(bytes, path) };
+      } catch (thrown) {
+        return refused(thrown);
+      }
+    });
+    return { kind: "files", files };
+  } catch (thrown) {
+    return refused(thrown);
+  }
+}
+
+port.on("message", (job: ReplaceJob) => port.postMessage(work(job)));
