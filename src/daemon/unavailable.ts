@@ -20,6 +20,7 @@ export function unavailableWorkspace(row: WorkspaceRow, status: "missing" | "sto
     tree: () => row.tree,
     save: refuse,
     readHead: refuse,
+    facts: refuse,
     sync: refuse,
     importProgress: () => ({ done: row.imported, files: 0, bytes: 0, directoriesLeft: 0, unreadable: 0, note: why.message }),
     watching: () => undefined,
