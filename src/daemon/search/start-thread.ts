@@ -1,20 +1,36 @@
 import { createRequire } from "node:module";
+import { fileURLToPath } from "node:url";
 import { Worker } from "node:worker_threads";
+import type { BuildOptions, BuildResult } from "esbuild";
 import type { SearchThreadData } from "./messages.ts";
 
-/** First code of a thread that runs from source: Node 20 gives worker threads no loader by `--import`, so it is registered inside. */
-const FROM_SOURCE = `const { workerData } = require("node:worker_threads");
-import(workerData.loader).then(({ register }) => { register(); return import(workerData.entry); });`;
-
-/** Megabytes of heap a thread may take beside what it keeps. */
+/** Megabytes of heap a thread may take: what it keeps, and one large file more. */
 const HEAP_MB = 1024;
 
-/** Starts a search thread: `search-worker.mjs` beside the bundle, or from source the entry beside this file, by the tsx of the development tree. */
-export function startThread(data: SearchThreadData): Worker {
+let bundled: URL | undefined;
+
+/**
+ * Starts a search thread: `search-worker.mjs` beside the bundle. When gin runs from its sources (tests, development) the entry is bundled once a
+ * process, in memory: a loader in each thread would take half a second.
+ */
+export function startThread(workerData: SearchThreadData): Worker {
   const source = import.meta.url.endsWith(".ts");
-  const entry = new URL(source ? "./worker.ts" : "./search-worker.mjs", import.meta.url);
-  const options = { execArgv: [], resourceLimits: { maxOldGenerationSizeMb: HEAP_MB } };
-  if (!source) return new Worker(entry, { ...options, workerData: data });
-  const loader = new URL("./index.mjs", `file://${createRequire(import.meta.url).resolve("tsx/esm/api")}`).href;
-  return new Worker(FROM_SOURCE, { ...options, eval: true, workerData: { ...data, loader, entry: entry.href } });
+  bundled ??= source ? bundle() : new URL("./search-worker.mjs", import.meta.url);
+  return new Worker(bundled, { execArgv: [], resourceLimits: { maxOldGenerationSizeMb: HEAP_MB }, workerData });
+}
+
+function bundle(): URL {
+  const { buildSync } = createRequire(import.meta.url)("esbuild") as { buildSync(options: BuildOptions): BuildResult };
+  const { outputFiles } = buildSync({
+    entryPoints: [fileURLToPath(new URL("./worker.ts", import.meta.url))],
+    bundle: true,
+    write: false,
+    format: "esm",
+    platform: "node",
+    target: "node20",
+    // A data URL has no place from which packages could be found.
+    define: { "import.meta.url": JSON.stringify(import.meta.url) },
+    logLevel: "silent",
+  });
+  return new URL(`data:text/javascript,${encodeURIComponent(outputFiles?.[0]?.text ?? "")}`);
 }
