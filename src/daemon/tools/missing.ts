@@ -17,7 +17,6 @@ function missing(name: string, { risk, why, description, features, intents = [] 
 
 const NO_SHELL = "the shell is not part of this version";
 const NO_WEB = "web tools are not part of this version";
-const SOON = "it is not built yet";
 const NO_SERVERS = "language servers are not part of this version";
 
 const CODE_WORDS = [
@@ -34,23 +33,8 @@ const CODE_WORDS = [
   "declared",
 ];
 
-/** A placeholder of a tool whose file is still to come. */
-const soon = (name: string, risk: Risk): MissingTool => missing(name, { risk, why: SOON, description: "", features: [] });
-
 /** Tools that no room stands behind yet: listed, so that nobody has to guess, and refused by name. */
 export const missingTools: readonly MissingTool[] = [
-  soon("read_file", "read_only"),
-  soon("multi_read", "read_only"),
-  soon("write_file", "mutating"),
-  soon("edit_file", "mutating"),
-  soon("multi_edit", "mutating"),
-  soon("apply_patch", "mutating"),
-  soon("list_dir", "read_only"),
-  soon("list_tools", "read_only"),
-  soon("detect_project", "read_only"),
-  soon("undo", "mutating"),
-  soon("diff_files", "read_only"),
-  soon("search_replace", "mutating"),
   missing("run_shell", {
     risk: "shell",
     why: NO_SHELL,
