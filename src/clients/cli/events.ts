@@ -36,6 +36,7 @@ function told(out: Output, message: JsonObject): Told {
   if ("checkpoint" in message) return checkpoint(out, object(message, "checkpoint"));
   if ("lease" in message) return lease(out, object(message, "lease"));
   if ("annotation" in message) return annotation(object(message, "annotation"));
+  if ("memory" in message) return memory(object(message, "memory"));
   const nothing = { who: "", id: "", time: "" };
   if ("trimmed" in message) {
     const kinds = texts(object(message, "trimmed"), "kinds").map((kind) => short(kind, "WATCH_KIND_"));
@@ -92,6 +93,21 @@ function annotation(one: JsonObject): Told {
     id: text(one, "id"),
     what: [anchors.join(" "), said].filter((part) => part !== "").join("  "),
     time: text(one, "time"),
+  };
+}
+
+function memory(event: JsonObject): Told {
+  const [scope, scopeId] = [text(event, "scope"), text(event, "scope_id")];
+  // The project is the workspace's own but where somebody named another.
+  const where = scope === "project" || scopeId === "" ? scope : `${scope} ${scopeId}`;
+  const change = short(text(event, "change"), "MEMORY_CHANGE_");
+  return {
+    word: change === "saved" ? "noted" : change,
+    style: "cyan",
+    who: text(event, "principal"),
+    id: "",
+    what: `memory ${showLine(text(event, "key"))}  ${showLine(where)}`,
+    time: text(event, "time"),
   };
 }
 

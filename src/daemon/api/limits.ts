@@ -7,6 +7,7 @@ import {
   MEMORY_TOTAL_BYTES,
   MEMORY_VALUE_BYTES,
 } from "../memory/index.ts";
+import { MEMORY_CHANGES_KEPT } from "../store/index.ts";
 
 const MIB = 1_048_576;
 
@@ -69,6 +70,7 @@ export const LIMITS = {
   route_need_bytes: limit(4_096, "bytes"),
   route_tools: limit(8, "entries"),
   watch_lease_changes: limit(CHANGES_KEPT, "entries"),
+  watch_memory_changes: limit(MEMORY_CHANGES_KEPT, "entries"),
 } as const satisfies Record<string, LimitInfo>;
 
 /** Name of a limit. */

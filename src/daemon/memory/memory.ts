@@ -2,7 +2,7 @@ import { type Clock, GinError, type Log } from "../base/index.ts";
 import type { MemoryBucket, MemoryQuery, MemoryQuota, MemoryRow, Store } from "../store/index.ts";
 import { MEMORY_SCOPE_BYTES, MEMORY_TOTAL_BYTES } from "./limits.ts";
 import { matcher } from "./match.ts";
-import type { Memory, MemoryChange, MemoryPage, MemorySave, PageAsk } from "./types.ts";
+import type { Memory, MemoryPage, MemorySave, PageAsk } from "./types.ts";
 
 /** What memory stands on. */
 export interface MemoryParts {
@@ -24,7 +24,7 @@ export function createMemory(parts: MemoryParts): Memory {
 class StoredMemory implements Memory {
   readonly #parts: MemoryParts;
   readonly #quota: MemoryQuota;
-  readonly #listeners = new Set<(change: MemoryChange) => void>();
+  readonly #listeners = new Set<() => void>();
 
   constructor(parts: MemoryParts) {
     this.#parts = parts;
@@ -49,12 +49,14 @@ class StoredMemory implements Memory {
       expiresMs: expiresInMs === undefined ? 0 : nowMs + expiresInMs,
     };
     await store.write("memory.save", { row, quota: this.#quota, request: remember() });
-    this.#tell({ change: "saved", bucket, key, principal });
+    this.#tell();
   }
 
   async forget({ bucket, key, principal, remember }: Parameters<Memory["forget"]>[0]): Promise<boolean> {
-    const { removed } = await this.#parts.store.write("memory.forget", { bucket, key, request: remember() });
-    if (removed) this.#tell({ change: "forgotten", bucket, key, principal });
+    const { store, clock } = this.#parts;
+    const deed = { principal, timeMs: clock.wallMs(), request: remember() };
+    const { removed } = await store.write("memory.forget", { bucket, key, ...deed });
+    if (removed) this.#tell();
     return removed;
   }
 
@@ -62,9 +64,10 @@ class StoredMemory implements Memory {
     const { store, clock } = this.#parts;
     // The answer says how many, and is stored with the effect: what was counted must be what goes.
     for (;;) {
-      const seqs = store.read.memoryExpired(clock.wallMs(), bucket);
-      if (!(await store.write("memory.collect", { seqs, request: remember(seqs.length) }))) continue;
-      if (seqs.length > 0 && bucket !== undefined) this.#tell({ change: "collected", bucket, key: "", principal });
+      const timeMs = clock.wallMs();
+      const seqs = store.read.memoryExpired(timeMs, bucket);
+      if (!(await store.write("memory.collect", { seqs, principal, timeMs, request: remember(seqs.length) }))) continue;
+      if (seqs.length > 0) this.#tell();
       return seqs.length;
     }
   }
@@ -124,7 +127,7 @@ class StoredMemory implements Memory {
     return { scope: "project", scopeId: row?.repository ?? name };
   }
 
-  onChange(listener: (change: MemoryChange) => void): () => void {
+  onChange(listener: () => void): () => void {
     this.#listeners.add(listener);
     return () => void this.#listeners.delete(listener);
   }
@@ -133,10 +136,10 @@ class StoredMemory implements Memory {
     return { bucket, nowMs: this.#parts.clock.wallMs() };
   }
 
-  #tell(change: MemoryChange): void {
+  #tell(): void {
     for (const listener of this.#listeners) {
       try {
-        listener(change);
+        listener();
       } catch (thrown) {
         // It is done: who fails to hear of it cannot undo that.
         this.#parts.log.warn({ err: thrown }, "a listener failed over a change of memory");

@@ -31,15 +31,6 @@ export interface PageAsk {
   readonly bytes: number;
 }
 
-/** Something that happened to memory. */
-export interface MemoryChange {
-  readonly change: "saved" | "forgotten" | "collected";
-  readonly bucket: MemoryBucket;
-  /** "" for collected: how many entries is all that is told. */
-  readonly key: string;
-  readonly principal: string;
-}
-
 /** What agents and people write down for later: values by key, in buckets. Values are data. */
 export interface Memory {
   /** Durable before it answers. Throws QUOTA_EXCEEDED. */
@@ -62,6 +53,6 @@ export interface Memory {
   projectOf(workspace: number): MemoryBucket;
   /** The bucket of a project named by repository id, repository name or a workspace's directory; any other text is a bucket of that name. */
   projectNamed(name: string): MemoryBucket;
-  /** Called after each change is durable. Gives a function that ends it. */
-  onChange(listener: (change: MemoryChange) => void): () => void;
+  /** Called after changes are durable: what they are stands in the store. Gives a function that ends it. */
+  onChange(listener: () => void): () => void;
 }

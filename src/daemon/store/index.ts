@@ -5,6 +5,7 @@ export type * from "./gc/types.ts";
 export { checkIntegrity } from "./integrity.ts";
 export { readLockNote, takeLock } from "./lock.ts";
 export type * from "./memory-types.ts";
+export { MEMORY_CHANGES_KEPT } from "./memory-types.ts";
 export { openStore } from "./open.ts";
 export type * from "./origin-types.ts";
 export { type ClosableReader, openReader } from "./reader.ts";

@@ -40,6 +40,29 @@ export function memoryBytes(row: Pick<MemoryRow, "key" | "value">): number {
   return Buffer.byteLength(row.key) + Buffer.byteLength(row.value) + MEMORY_ENTRY_BYTES;
 }
 
+/** Something that happened to an entry, for those who follow. */
+export interface MemoryChangeRow extends MemoryBucket {
+  /** Order of happening within the store. */
+  readonly seq: number;
+  /** expired: removed by gc, or because a save needed the room. */
+  readonly change: "saved" | "forgotten" | "expired";
+  readonly key: string;
+  readonly kind: MemoryRow["kind"];
+  /** Who did it. */
+  readonly principal: string;
+  readonly timeMs: number;
+}
+
+/** Changes kept: the newest of the store. */
+export const MEMORY_CHANGES_KEPT = 1_000;
+
+/** Who did it, and when: wall ms. */
+interface MemoryDeed {
+  readonly principal: string;
+  readonly timeMs: number;
+  readonly request?: RequestRow;
+}
+
 /** Transactions of memory. Each writes its request's outcome in the same transaction. */
 export interface MemoryCommands {
   /**
@@ -52,11 +75,11 @@ export interface MemoryCommands {
   };
   /** durable. `removed` is false when nothing stood there. */
   "memory.forget": {
-    in: { readonly bucket: MemoryBucket; readonly key: string; readonly request?: RequestRow };
+    in: MemoryDeed & { readonly bucket: MemoryBucket; readonly key: string };
     out: { readonly removed: boolean };
   };
   /** durable. Deletes exactly these entries as they were read; false, and nothing done, when one was written or deleted since. */
-  "memory.collect": { in: { readonly seqs: readonly number[]; readonly request?: RequestRow }; out: boolean };
+  "memory.collect": { in: MemoryDeed & { readonly seqs: readonly number[] }; out: boolean };
 }
 
 /** Which entries of a bucket are seen. */
@@ -74,6 +97,10 @@ export interface MemoryReads {
   memoryCount(query: MemoryQuery): number;
   /** What may be collected: `seq` of unpinned entries that expired by `nowMs`, of one bucket or of all. */
   memoryExpired(nowMs: number, bucket: MemoryBucket | undefined): number[];
+  /** Changes after a number, oldest first. Those up to the newest less MEMORY_CHANGES_KEPT are gone. */
+  memoryChanges(after: number, limit: number): MemoryChangeRow[];
+  /** Number of the newest change; 0 before the first. */
+  newestMemoryChange(): number;
   /** Bytes that count against a quota: of one bucket, or of all. */
   memoryUse(bucket: MemoryBucket | undefined): number;
 }

@@ -1,4 +1,4 @@
-import type { MemoryQuery, MemoryReads, MemoryRow } from "./memory-types.ts";
+import type { MemoryChangeRow, MemoryQuery, MemoryReads, MemoryRow } from "./memory-types.ts";
 import type { Asking } from "./read-origin.ts";
 
 interface MemoryColumns extends Omit<MemoryRow, "scopeId" | "pinned" | "requestId" | "createdMs" | "updatedMs" | "expiresMs"> {
@@ -9,6 +9,11 @@ interface MemoryColumns extends Omit<MemoryRow, "scopeId" | "pinned" | "requestI
   readonly created_ms: number;
   readonly updated_ms: number;
   readonly expires_ms: number;
+}
+
+interface ChangeColumns extends Omit<MemoryChangeRow, "scopeId" | "timeMs"> {
+  readonly scope_id: string;
+  readonly time_ms: number;
 }
 
 const SEEN = "scope = ? AND scope_id = ? AND (pinned = 1 OR expires_ms = 0 OR expires_ms > ?)";
@@ -37,6 +42,11 @@ export function memoryReads({ one, all }: Asking): MemoryReads {
         ...(bucket === undefined ? [] : [bucket.scope, bucket.scopeId]),
       ).map(({ seq }) => seq);
     },
+    memoryChanges: (after, limit) =>
+      all<ChangeColumns>("SELECT * FROM memory_change WHERE seq > ? ORDER BY seq LIMIT ?", after, limit).map(
+        ({ scope_id: scopeId, time_ms: timeMs, ...same }) => ({ ...same, scopeId, timeMs }),
+      ),
+    newestMemoryChange: () => one<{ seq: number | null }>("SELECT max(seq) AS seq FROM memory_change")?.seq ?? 0,
     memoryUse: (bucket) =>
       one<{ bytes: number }>(
         "SELECT bytes FROM memory_use WHERE scope = ? AND scope_id = ?",

@@ -140,6 +140,11 @@ export const MIGRATIONS: readonly string[] = [
   CREATE UNIQUE INDEX memory_key ON memory(scope, scope_id, key);
   CREATE INDEX memory_expiring ON memory(expires_ms) WHERE pinned = 0 AND expires_ms > 0;
 
+  -- What happened to memory, the newest of it, for those who follow.
+  CREATE TABLE memory_change(
+    seq INTEGER PRIMARY KEY AUTOINCREMENT, scope TEXT NOT NULL, scope_id TEXT NOT NULL, key TEXT NOT NULL, change TEXT NOT NULL,
+    kind TEXT NOT NULL, principal TEXT NOT NULL, time_ms INTEGER NOT NULL) STRICT;
+
   -- Bytes of each bucket of memory; the row of '' and '' is their sum.
   CREATE TABLE memory_use(
     scope TEXT NOT NULL, scope_id TEXT NOT NULL, bytes INTEGER NOT NULL, PRIMARY KEY(scope, scope_id)) STRICT, WITHOUT ROWID;

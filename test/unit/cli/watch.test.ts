@@ -48,6 +48,15 @@ const annotation: JsonObject = {
 };
 
 describe("a line an event", () => {
+  test("of memory names the key, and the scope with its name where it is not the project", () => {
+    const event = { change: "MEMORY_CHANGE_SAVED", key: "db.host", principal: "bob", kind: "fact", time: now.toISOString() };
+    const line = (over: object) => eventLine(on(false), { memory: { ...event, ...over } }, now).replace(/ +/g, " ");
+    expect(line({ scope: "project", scope_id: "rp_1" })).toMatch(/ noted bob memory db\.host project$/);
+    expect(line({ scope: "task", scope_id: "t\u001b[2J", change: "MEMORY_CHANGE_EXPIRED" })).toMatch(
+      / expired bob memory db\.host task t\\x1b\[2J$/,
+    );
+  });
+
   test("on a terminal: time of day, short ids, nothing that steers it", () => {
     const lines = [
       checkpoint,
@@ -110,7 +119,7 @@ describe("gin watch", () => {
 
   test("a kind that is none is wrong usage; a daemon that is not there is a transport failure", async () => {
     const wrong = await drive(["watch", "--kind", "weather"]);
-    expect([wrong.status, wrong.stderr.includes('--kind takes checkpoint, lease or annotation, not "weather"')]).toEqual([
+    expect([wrong.status, wrong.stderr.includes('--kind takes checkpoint, lease, annotation or memory, not "weather"')]).toEqual([
       2,
       true,
     ]);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Clock, Log } from "../../../src/daemon/base/index.ts";
-import { createMemory, type Memory, type MemoryChange, type MemorySave } from "../../../src/daemon/memory/index.ts";
+import { createMemory, type Memory, type MemorySave } from "../../../src/daemon/memory/index.ts";
 import type { MemoryBucket, RequestRow, Store } from "../../../src/daemon/store/index.ts";
 import { chance } from "../../helpers/random.ts";
 import { scaled } from "../../helpers/scale.ts";
@@ -124,24 +124,33 @@ describe("the quota", () => {
 });
 
 describe("changes", () => {
-  it("are told after they are durable; a listener that fails undoes nothing", async () => {
-    const { memory, at } = await site();
-    const told: MemoryChange[] = [];
+  it("are told after they are durable, and kept in order; a listener that fails undoes nothing", async () => {
+    const { memory, store, at } = await site();
+    let told = 0;
     memory.onChange(() => {
       throw new Error("deaf");
     });
-    const stop = memory.onChange((change) => void told.push(change));
+    const stop = memory.onChange(() => {
+      told += 1;
+    });
     await memory.save(entry("a", "1", { expiresInMs: 5 }));
     expect(memory.recall(GLOBAL, "a")?.value).toBe("1");
     await memory.forget({ bucket: GLOBAL, key: "nothing", principal: "alice", remember });
     at(2_000);
-    await memory.collect({ bucket: GLOBAL, principal: "alice", remember });
+    await memory.collect({ bucket: undefined, principal: "bob", remember });
+    await memory.collect({ bucket: undefined, principal: "bob", remember });
+    expect(told).toBe(2);
     stop();
     await memory.save(entry("b", "1"));
-    expect(told.map(({ change, key }) => [change, key])).toEqual([
-      ["saved", "a"],
-      ["collected", ""],
+    await memory.forget({ bucket: GLOBAL, key: "b", principal: "alice", remember });
+    expect(told).toBe(2);
+    expect(store.read.memoryChanges(0, 10).map(({ seq, change, key, principal }) => [seq, change, key, principal])).toEqual([
+      [1, "saved", "a", "alice"],
+      [2, "expired", "a", "bob"],
+      [3, "saved", "b", "alice"],
+      [4, "forgotten", "b", "alice"],
     ]);
+    expect(store.read.newestMemoryChange()).toBe(4);
     expect(logged.length).toBeGreaterThan(0);
   });
 

@@ -3,14 +3,14 @@ import { type Command, type Context, flag, flags, given } from "../command.ts";
 import { eventLine } from "../events.ts";
 import { text } from "../output.ts";
 
-const KINDS = ["checkpoint", "lease", "annotation"];
+const KINDS = ["checkpoint", "lease", "annotation", "memory"];
 
 /** What happens in a workspace, a line an event, until Ctrl-C. */
 export const command: Command = {
   usage: "watch [--kind KIND]… [--since CURSOR]",
   flags: { kind: { type: "string", multiple: true }, since: { type: "string" } },
   help: [
-    ["--kind KIND", "checkpoint, lease or annotation; may be repeated; default all"],
+    ["--kind KIND", "checkpoint, lease, annotation or memory; may be repeated; default all"],
     ["--since CURSOR", "what came after it first: the cursor of any event, or the one printed at the end"],
     ["--json", "each message on a line, with its cursor"],
   ],

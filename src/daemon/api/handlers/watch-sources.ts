@@ -151,7 +151,7 @@ export function annotationSource(ground: Ground, call: StreamCall): Source {
 }
 
 /** The two halves of a place; undefined ones for what is none. */
-function pairOf(place: Json | undefined): [life: string | undefined, count: number | undefined] {
+export function pairOf(place: Json | undefined): [life: string | undefined, count: number | undefined] {
   if (!Array.isArray(place)) return [undefined, undefined];
   const [life, count]: readonly Json[] = place;
   return [typeof life === "string" ? life : undefined, typeof count === "number" ? count : undefined];

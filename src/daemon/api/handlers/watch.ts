@@ -5,6 +5,7 @@ import type { CursorScope } from "../cursors.ts";
 import { type Ground, stateOf } from "../invocation.ts";
 import { invalid } from "../limits.ts";
 import { type StreamCall, Wake } from "../streams.ts";
+import { memorySource } from "./watch-memory.ts";
 import { annotationSource, checkpointSource, leaseSource, type Source, type Step, type WatchEvent } from "./watch-sources.ts";
 
 /** A message of the stream. */
@@ -70,9 +71,10 @@ const SOURCES = {
   [WatchKind.CHECKPOINT]: checkpointSource,
   [WatchKind.LEASE]: leaseSource,
   [WatchKind.ANNOTATION]: annotationSource,
+  [WatchKind.MEMORY]: memorySource,
 } as const;
 
-const KINDS = [WatchKind.CHECKPOINT, WatchKind.LEASE, WatchKind.ANNOTATION] as const;
+const KINDS = [WatchKind.CHECKPOINT, WatchKind.LEASE, WatchKind.ANNOTATION, WatchKind.MEMORY] as const;
 
 /** Kinds asked for, in order, each once; none is all. */
 function kindsOf(asked: readonly WatchKind[]): readonly (keyof typeof SOURCES)[] {
@@ -130,7 +132,11 @@ class Ears {
     const hear = (workspace: number): void => {
       if (workspace === rowid) wake.call();
     };
-    this.#stop = [ground.leases.onChange(hear), ground.annotations.onWrite((written) => hear(written.workspace))];
+    this.#stop = [
+      ground.leases.onChange(hear),
+      ground.annotations.onWrite((written) => hear(written.workspace)),
+      ground.memory.onChange(() => wake.call()),
+    ];
   }
 
   listen(): void {

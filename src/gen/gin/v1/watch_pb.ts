@@ -14,13 +14,15 @@ import type { Checkpoint } from "./history_pb.ts";
 import { file_gin_v1_history } from "./history_pb.ts";
 import type { Lease } from "./lease_pb.ts";
 import { file_gin_v1_lease } from "./lease_pb.ts";
+import type { Timestamp } from "@bufbuild/protobuf/wkt";
+import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
 import type { Message } from "@bufbuild/protobuf";
 
 /**
  * Describes the file gin/v1/watch.proto.
  */
 export const file_gin_v1_watch: GenFile = /*@__PURE__*/
-  fileDesc("ChJnaW4vdjEvd2F0Y2gucHJvdG8SBmdpbi52MSJ6CgxXYXRjaFJlcXVlc3QSEgoKcmVwb3NpdG9yeRgBIAEoCRIRCgl3b3Jrc3BhY2UYAiABKAkSEgoKcmVxdWVzdF9pZBgDIAEoCRINCgVzaW5jZRgEIAEoCRIgCgVraW5kcxgFIAMoDjIRLmdpbi52MS5XYXRjaEtpbmQiDAoKV2F0Y2hSZWFkeSIwCgxXYXRjaFRyaW1tZWQSIAoFa2luZHMYASADKA4yES5naW4udjEuV2F0Y2hLaW5kIk8KCkxlYXNlRXZlbnQSIwoGY2hhbmdlGAEgASgOMhMuZ2luLnYxLkxlYXNlQ2hhbmdlEhwKBWxlYXNlGAIgASgLMg0uZ2luLnYxLkxlYXNlIo0CCg1XYXRjaFJlc3BvbnNlEhwKBXN0YXRlGAEgASgLMg0uZ2luLnYxLlN0YXRlEg4KBmN1cnNvchgCIAEoCRIjCgVyZWFkeRgDIAEoCzISLmdpbi52MS5XYXRjaFJlYWR5SAASJwoHdHJpbW1lZBgEIAEoCzIULmdpbi52MS5XYXRjaFRyaW1tZWRIABIoCgpjaGVja3BvaW50GAUgASgLMhIuZ2luLnYxLkNoZWNrcG9pbnRIABIjCgVsZWFzZRgGIAEoCzISLmdpbi52MS5MZWFzZUV2ZW50SAASKAoKYW5ub3RhdGlvbhgHIAEoCzISLmdpbi52MS5Bbm5vdGF0aW9uSABCBwoFZXZlbnQqcwoJV2F0Y2hLaW5kEhoKFldBVENIX0tJTkRfVU5TUEVDSUZJRUQQABIZChVXQVRDSF9LSU5EX0NIRUNLUE9JTlQQARIUChBXQVRDSF9LSU5EX0xFQVNFEAISGQoVV0FUQ0hfS0lORF9BTk5PVEFUSU9OEAMqxwEKC0xlYXNlQ2hhbmdlEhwKGExFQVNFX0NIQU5HRV9VTlNQRUNJRklFRBAAEhUKEUxFQVNFX0NIQU5HRV9IRUxEEAESGAoUTEVBU0VfQ0hBTkdFX0dSQU5URUQQAhIZChVMRUFTRV9DSEFOR0VfUkVMRUFTRUQQAxIYChRMRUFTRV9DSEFOR0VfRVhQSVJFRBAEEhcKE0xFQVNFX0NIQU5HRV9CUk9LRU4QBRIbChdMRUFTRV9DSEFOR0VfU1VQRVJTRURFRBAGYgZwcm90bzM", [file_gin_v1_annotation, file_gin_v1_common, file_gin_v1_history, file_gin_v1_lease]);
+  fileDesc("ChJnaW4vdjEvd2F0Y2gucHJvdG8SBmdpbi52MSJ6CgxXYXRjaFJlcXVlc3QSEgoKcmVwb3NpdG9yeRgBIAEoCRIRCgl3b3Jrc3BhY2UYAiABKAkSEgoKcmVxdWVzdF9pZBgDIAEoCRINCgVzaW5jZRgEIAEoCRIgCgVraW5kcxgFIAMoDjIRLmdpbi52MS5XYXRjaEtpbmQiDAoKV2F0Y2hSZWFkeSIwCgxXYXRjaFRyaW1tZWQSIAoFa2luZHMYASADKA4yES5naW4udjEuV2F0Y2hLaW5kIk8KCkxlYXNlRXZlbnQSIwoGY2hhbmdlGAEgASgOMhMuZ2luLnYxLkxlYXNlQ2hhbmdlEhwKBWxlYXNlGAIgASgLMg0uZ2luLnYxLkxlYXNlIqwBCgtNZW1vcnlFdmVudBIkCgZjaGFuZ2UYASABKA4yFC5naW4udjEuTWVtb3J5Q2hhbmdlEg0KBXNjb3BlGAIgASgJEhAKCHNjb3BlX2lkGAMgASgJEgsKA2tleRgEIAEoCRIMCgRraW5kGAUgASgJEhEKCXByaW5jaXBhbBgGIAEoCRIoCgR0aW1lGAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCK0AgoNV2F0Y2hSZXNwb25zZRIcCgVzdGF0ZRgBIAEoCzINLmdpbi52MS5TdGF0ZRIOCgZjdXJzb3IYAiABKAkSIwoFcmVhZHkYAyABKAsyEi5naW4udjEuV2F0Y2hSZWFkeUgAEicKB3RyaW1tZWQYBCABKAsyFC5naW4udjEuV2F0Y2hUcmltbWVkSAASKAoKY2hlY2twb2ludBgFIAEoCzISLmdpbi52MS5DaGVja3BvaW50SAASIwoFbGVhc2UYBiABKAsyEi5naW4udjEuTGVhc2VFdmVudEgAEigKCmFubm90YXRpb24YByABKAsyEi5naW4udjEuQW5ub3RhdGlvbkgAEiUKBm1lbW9yeRgIIAEoCzITLmdpbi52MS5NZW1vcnlFdmVudEgAQgcKBWV2ZW50KooBCglXYXRjaEtpbmQSGgoWV0FUQ0hfS0lORF9VTlNQRUNJRklFRBAAEhkKFVdBVENIX0tJTkRfQ0hFQ0tQT0lOVBABEhQKEFdBVENIX0tJTkRfTEVBU0UQAhIZChVXQVRDSF9LSU5EX0FOTk9UQVRJT04QAxIVChFXQVRDSF9LSU5EX01FTU9SWRAEKscBCgtMZWFzZUNoYW5nZRIcChhMRUFTRV9DSEFOR0VfVU5TUEVDSUZJRUQQABIVChFMRUFTRV9DSEFOR0VfSEVMRBABEhgKFExFQVNFX0NIQU5HRV9HUkFOVEVEEAISGQoVTEVBU0VfQ0hBTkdFX1JFTEVBU0VEEAMSGAoUTEVBU0VfQ0hBTkdFX0VYUElSRUQQBBIXChNMRUFTRV9DSEFOR0VfQlJPS0VOEAUSGwoXTEVBU0VfQ0hBTkdFX1NVUEVSU0VERUQQBip+CgxNZW1vcnlDaGFuZ2USHQoZTUVNT1JZX0NIQU5HRV9VTlNQRUNJRklFRBAAEhcKE01FTU9SWV9DSEFOR0VfU0FWRUQQARIbChdNRU1PUllfQ0hBTkdFX0ZPUkdPVFRFThACEhkKFU1FTU9SWV9DSEFOR0VfRVhQSVJFRBADYgZwcm90bzM", [file_gin_v1_annotation, file_gin_v1_common, file_gin_v1_history, file_gin_v1_lease, file_google_protobuf_timestamp]);
 
 /**
  * @generated from message gin.v1.WatchRequest
@@ -124,6 +126,63 @@ export const LeaseEventSchema: GenMessage<LeaseEvent> = /*@__PURE__*/
   messageDesc(file_gin_v1_watch, 3);
 
 /**
+ * What happened to an entry of memory. Its value is read with the tool memory.
+ *
+ * @generated from message gin.v1.MemoryEvent
+ */
+export type MemoryEvent = Message<"gin.v1.MemoryEvent"> & {
+  /**
+   * @generated from field: gin.v1.MemoryChange change = 1;
+   */
+  change: MemoryChange;
+
+  /**
+   * "project", "global", "task" or "agent".
+   *
+   * @generated from field: string scope = 2;
+   */
+  scope: string;
+
+  /**
+   * A repository's id, or the name of a task, an agent or a project; empty for global.
+   *
+   * @generated from field: string scope_id = 3;
+   */
+  scopeId: string;
+
+  /**
+   * @generated from field: string key = 4;
+   */
+  key: string;
+
+  /**
+   * "fact", "directive" or "lesson".
+   *
+   * @generated from field: string kind = 5;
+   */
+  kind: string;
+
+  /**
+   * Who did it.
+   *
+   * @generated from field: string principal = 6;
+   */
+  principal: string;
+
+  /**
+   * @generated from field: google.protobuf.Timestamp time = 7;
+   */
+  time?: Timestamp | undefined;
+};
+
+/**
+ * Describes the message gin.v1.MemoryEvent.
+ * Use `create(MemoryEventSchema)` to create a new message.
+ */
+export const MemoryEventSchema: GenMessage<MemoryEvent> = /*@__PURE__*/
+  messageDesc(file_gin_v1_watch, 4);
+
+/**
  * @generated from message gin.v1.WatchResponse
  */
 export type WatchResponse = Message<"gin.v1.WatchResponse"> & {
@@ -172,6 +231,12 @@ export type WatchResponse = Message<"gin.v1.WatchResponse"> & {
      */
     value: Annotation;
     case: "annotation";
+  } | {
+    /**
+     * @generated from field: gin.v1.MemoryEvent memory = 8;
+     */
+    value: MemoryEvent;
+    case: "memory";
   } | { case: undefined; value?: undefined };
 };
 
@@ -180,7 +245,7 @@ export type WatchResponse = Message<"gin.v1.WatchResponse"> & {
  * Use `create(WatchResponseSchema)` to create a new message.
  */
 export const WatchResponseSchema: GenMessage<WatchResponse> = /*@__PURE__*/
-  messageDesc(file_gin_v1_watch, 4);
+  messageDesc(file_gin_v1_watch, 5);
 
 /**
  * @generated from enum gin.v1.WatchKind
@@ -205,6 +270,11 @@ export enum WatchKind {
    * @generated from enum value: WATCH_KIND_ANNOTATION = 3;
    */
   ANNOTATION = 3,
+
+  /**
+   * @generated from enum value: WATCH_KIND_MEMORY = 4;
+   */
+  MEMORY = 4,
 }
 
 /**
@@ -262,4 +332,37 @@ export enum LeaseChange {
  */
 export const LeaseChangeSchema: GenEnum<LeaseChange> = /*@__PURE__*/
   enumDesc(file_gin_v1_watch, 1);
+
+/**
+ * @generated from enum gin.v1.MemoryChange
+ */
+export enum MemoryChange {
+  /**
+   * @generated from enum value: MEMORY_CHANGE_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * @generated from enum value: MEMORY_CHANGE_SAVED = 1;
+   */
+  SAVED = 1,
+
+  /**
+   * @generated from enum value: MEMORY_CHANGE_FORGOTTEN = 2;
+   */
+  FORGOTTEN = 2,
+
+  /**
+   * Removed by gc, or because a save needed the room.
+   *
+   * @generated from enum value: MEMORY_CHANGE_EXPIRED = 3;
+   */
+  EXPIRED = 3,
+}
+
+/**
+ * Describes the enum gin.v1.MemoryChange.
+ */
+export const MemoryChangeSchema: GenEnum<MemoryChange> = /*@__PURE__*/
+  enumDesc(file_gin_v1_watch, 2);
 
