@@ -40,8 +40,8 @@ export const findFiles: Tool = {
     const limit = numberArg(args, "limit", FILES);
     const where = searched.where;
     const { files, total } =
-      "bytes" in where
-        ? named(pattern, where.path, offset)
+      searched.file || "bytes" in where
+        ? named(pattern, searched.path, offset)
         : await context.search.files({ where, offset, limit }, context.signal);
     const next = offset + files.length;
     const more = files.length > 0 && next < total && next <= MOST_OFFSET;
