@@ -1,5 +1,5 @@
 import { GinError } from "../../base/index.ts";
-import type { LineAnswer, LineHit, LineQuery, ShownText, Skipped } from "../../search/index.ts";
+import type { LineAnswer, LineHit, LineQuery, Scope, ShownText, Skipped } from "../../search/index.ts";
 import { compileGlob, SHOWN_CHARACTERS } from "../../search/index.ts";
 import { flagArg, numberArg, textArg } from "../args.ts";
 import type { JsonMap, NextCall, ReadContext, Tool, ToolResult } from "../types.ts";
@@ -47,18 +47,28 @@ export const searchFiles: Tool = {
     // A pattern that cannot be read is refused, also where there is nothing to search.
     if (include !== "") compileGlob(include);
     const asked = sameQuestion(args);
-    const searched = await settle(context, args, asked, { include: include === "" ? undefined : include });
     const offset = numberArg(args, "offset", 0);
-    const answer = await lines(context, args, {
+    const query = {
       pattern: textArg(args, "pattern"),
       literal: flagArg(args, "literal"),
       caseInsensitive: flagArg(args, "case_insensitive"),
-      where: searched.where,
       offset,
       limit: numberArg(args, "max_matches", MATCHES) || MATCHES,
-      by: format === "filenames" ? "files" : "lines",
+      by: format === "filenames" ? ("files" as const) : ("lines" as const),
       contextLines: format === "filenames" ? 0 : numberArg(args, "context_lines", 0),
-    });
+    };
+    const early = new EarlySearch(context, query);
+    let searched: Searched;
+    let answer: LineAnswer;
+    try {
+      searched = await settle(context, args, asked, {
+        include: include === "" ? undefined : include,
+        early: (guess) => early.begin(guess),
+      });
+      answer = await lines(args, early.of(searched) ?? context.search.lines({ ...query, where: searched.where }, context.signal));
+    } finally {
+      early.end();
+    }
     const found = { answer, searched, offset, format };
     const next = nextCall(found, args, () => context.cursors.seal(asked, searched.bound));
     const facts = factsOf(found, next);
@@ -71,10 +81,44 @@ export const searchFiles: Tool = {
   },
 };
 
-/** Searches; a pattern that cannot be read is refused with the call that looks for it as it stands. */
-async function lines(context: ReadContext, args: JsonMap, query: LineQuery): Promise<LineAnswer> {
+/** A search that runs while the disk is looked at, of what is recorded already: its answer counts if that look finds nothing. */
+class EarlySearch {
+  readonly #context: ReadContext;
+  readonly #query: Omit<LineQuery, "where">;
+  readonly #stop = new AbortController();
+  #guess: { readonly where: Scope; readonly answer: Promise<LineAnswer> } | undefined;
+
+  constructor(context: ReadContext, query: Omit<LineQuery, "where">) {
+    this.#context = context;
+    this.#query = query;
+  }
+
+  begin({ where }: Searched): void {
+    if ("bytes" in where) return;
+    const signal = AbortSignal.any([this.#context.signal, this.#stop.signal]);
+    const answer = this.#context.search.lines({ ...this.#query, where }, signal);
+    // Whoever takes it sees its failure; nobody else need.
+    answer.catch(() => undefined);
+    this.#guess = { where, answer };
+  }
+
+  /** The answer for what was settled; undefined when that is something else. */
+  of({ where }: Searched): Promise<LineAnswer> | undefined {
+    const guess = this.#guess;
+    if (guess === undefined || "bytes" in where) return undefined;
+    return guess.where.tree === where.tree && guess.where.path === where.path ? guess.answer : undefined;
+  }
+
+  /** Stops what nobody waits for. */
+  end(): void {
+    this.#stop.abort();
+  }
+}
+
+/** An answer; a pattern that cannot be read is refused with the call that looks for it as it stands. */
+async function lines(args: JsonMap, answer: Promise<LineAnswer>): Promise<LineAnswer> {
   try {
-    return await context.search.lines(query, context.signal);
+    return await answer;
   } catch (thrown) {
     if (!(thrown instanceof GinError) || thrown.reason !== "INVALID_REGEX") throw thrown;
     const nextCall = { tool: "search_files", arguments: { ...args, literal: true } };
