@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { READ_ONLY_TOOLS } from "../../src/clients/sdk/index.ts";
+import { type JsonObject, READ_ONLY_TOOLS } from "../../src/clients/sdk/index.ts";
 import { READ_ONLY_ACTIONS } from "../../src/clients/sdk/operations.ts";
 import { type ArgSchema, TOOLS as TABLE } from "../../src/daemon/tools/index.ts";
 import { listed } from "../../src/mcp-bridge/catalog/listed.ts";
-import { listedBlind } from "../../src/mcp-bridge/catalog/table.ts";
+import { listedBlind, listedTable } from "../../src/mcp-bridge/catalog/table.ts";
 import type { Tool } from "../../src/mcp-bridge/catalog/types.ts";
 import { PROFILES, TABLE_TOOLS } from "../../src/mcp-bridge/index.ts";
 
@@ -91,6 +91,16 @@ describe("what agent's tools take", () => {
     for (const one of needed) expect([...Object.keys(properties), "action"]).toContain(one);
   });
 
+  it("gin_search and gin_find ask for pages that a model sees whole, unless the call says", () => {
+    const made = (name: string, args: JsonObject) => agent.tools.find((one) => one.name === name)?.request(args);
+    expect(made("gin_search", { pattern: "x" })).toMatchObject({ call_tool: { arguments: { pattern: "x", max_matches: 100 } } });
+    expect(made("gin_search", { pattern: "x", max_matches: 7 })).toMatchObject({ call_tool: { arguments: { max_matches: 7 } } });
+    expect(made("gin_find", { pattern: "*" })).toEqual({
+      call_tool: { tool: "find_files", arguments: { pattern: "*", limit: 400 } },
+    });
+    expect(made("gin_find", { op: "list_dir" })).toEqual({ call_tool: { tool: "list_dir", arguments: {} } });
+  });
+
   it("gin_memory's op is the tool's action", () => {
     const memory = TABLE.find(({ name }) => name === "memory");
     const op = agent.tools.find(({ name }) => name === "gin_memory")?.inputSchema.properties.op;
@@ -140,6 +150,50 @@ describe("the SDK", () => {
       const actions = tool.schema.properties.action?.enum ?? [];
       expect(actions.filter((action) => !tool.changes({ action })).sort(), name).toEqual([...reading].sort());
     }
+  });
+});
+
+describe("profile tools of a daemon", () => {
+  it("lists what is available and what this bridge knows, in the part of JSON Schema every host takes", () => {
+    const schema = {
+      type: "object",
+      properties: {
+        files: { oneOf: [{ type: "string" }, { type: "array", items: { type: "string" } }], description: "Where" },
+        sums: { type: "object", properties: {}, additionalProperties: { type: "string" } },
+      },
+      additionalProperties: false,
+    };
+    const tool = (name: string, over: JsonObject = {}) => ({
+      name,
+      description: name,
+      risk: "mutating",
+      available: true,
+      schema,
+      ...over,
+    });
+    const tools = [
+      tool("search_replace"),
+      tool("run_shell", { available: false }),
+      tool("from_the_future"),
+      tool("web_search", { risk: "network", schema: {} }),
+    ];
+    const [replace, web, ...none] = listedTable({ tools });
+    expect(none).toEqual([]);
+    expect(replace?.inputSchema).toEqual({
+      type: "object",
+      properties: {
+        files: { type: "array", items: { type: "string" }, description: "Where" },
+        sums: { type: "object", properties: {}, additionalProperties: true },
+        request_id: expect.anything(),
+      },
+      additionalProperties: false,
+    });
+    expect(web).toMatchObject({
+      name: "web_search",
+      inputSchema: { type: "object", properties: {} },
+      annotations: { readOnlyHint: true, openWorldHint: true },
+    });
+    expect(listedTable({})).toEqual([]);
   });
 });
 

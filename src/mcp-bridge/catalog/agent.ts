@@ -47,6 +47,10 @@ function tabled(
 const EDITING = ["edit_file", "multi_edit", "apply_patch", "write_file"];
 const FINDING = ["find_files", "list_dir"];
 
+/** What a page of matches and of paths holds at most unless the call says: about what a host shows its model whole. */
+const MATCHES = 100;
+const FILES = 400;
+
 /** Beside a cursor: pages of the table's tools count from the start. */
 const OFFSET: Property = { type: "integer", minimum: 0, description: "How many to leave out, with the cursor of next_call" };
 
@@ -117,7 +121,7 @@ const SEARCH = tabled(
     },
     ["pattern"],
   ),
-  () => ({ tool: "search_files" }),
+  () => ({ tool: "search_files", arguments: { max_matches: MATCHES } }),
 );
 
 const FIND = tabled(
@@ -137,7 +141,7 @@ const FIND = tabled(
     offset: OFFSET,
     cursor: CURSOR,
   }),
-  (asked) => ({ tool: FINDING.find((name) => name === asked) ?? "find_files" }),
+  (asked) => (asked === "list_dir" ? { tool: asked } : { tool: "find_files", arguments: { limit: FILES } }),
 );
 
 const MEMORY = tabled(

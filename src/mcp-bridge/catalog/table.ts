@@ -52,8 +52,9 @@ export function tableTool(name: string): Callable | undefined {
 
 /** The tools of a ListToolsResponse with schemas that can run, as `tools/list` shows them. */
 export function listedTable(answer: JsonObject): Listed[] {
-  const tools = Array.isArray(answer.tools) ? answer.tools : [];
-  return tools.flatMap((tool) => (isObject(tool) && tool.available === true ? [listedTool(tool)] : []));
+  const tools = Array.isArray(answer.tools) ? answer.tools.filter(isObject) : [];
+  // A newer daemon may have others, which this bridge would not let through.
+  return tools.filter(({ name, available }) => available === true && TABLE_TOOLS.includes(String(name))).map(listedTool);
 }
 
 /** What is listed while the daemon cannot be asked: the tools can be called all the same, once it can. */
