@@ -70,8 +70,7 @@ export function createApi(deps: ApiDeps): Api {
         if (key === "openWorkspace") refreshOpened(ground, response as OpenWorkspaceResponse);
       },
       changes: (key, request) => key !== "callTool" || changesSomething(request as CallToolRequest),
-      refusal: (key, request, error) =>
-        key === "callTool" && error.reason !== "UNAUTHENTICATED" ? refusedAnswer(request as CallToolRequest, error) : undefined,
+      refusal: (key, request, error) => (key === "callTool" ? refusedAnswer(request as CallToolRequest, error) : undefined),
     },
   );
   const streams = new Streams();

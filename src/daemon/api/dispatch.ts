@@ -63,8 +63,13 @@ export class Dispatcher {
     const { log, clock } = this.#ground;
     const from = clock.monotonicMs();
     this.#running += 1;
+    // Until then what is wrong is the message or who sent it: no operation's own answer tells of that.
+    let admitted = false;
     try {
-      const response = await this.#run(key, request, origin, checked);
+      if (origin.caller.principal === "") throw new GinError("UNAUTHENTICATED", "nobody was admitted under this call");
+      if (!checked) refuseUnknown(methodOf(key).input, request);
+      admitted = true;
+      const response = await this.#run(key, request, origin);
       log.debug({ ...whose(key, request, origin.caller), ms: clock.monotonicMs() - from }, "answered");
       return response;
     } catch (thrown) {
@@ -72,7 +77,7 @@ export class Dispatcher {
       const facts = { ...whose(key, request, origin.caller), ms: clock.monotonicMs() - from };
       if (error.reason === "INTERNAL") log.error({ ...facts, err: error.cause ?? error }, "a request failed inside gin");
       else log.debug({ ...facts, reason: error.reason }, "refused");
-      const answer = this.#ways.refusal(key, request, error);
+      const answer = admitted ? this.#ways.refusal(key, request, error) : undefined;
       if (answer === undefined) throw error;
       return answer as ResponseOf<K>;
     } finally {
@@ -80,12 +85,10 @@ export class Dispatcher {
     }
   }
 
-  async #run<K extends OperationKey>(key: K, request: RequestOf<K>, origin: Origin, checked: boolean): Promise<ResponseOf<K>> {
+  async #run<K extends OperationKey>(key: K, request: RequestOf<K>, origin: Origin): Promise<ResponseOf<K>> {
     const { caller, signal } = origin;
     const { clock } = this.#ground;
     const operation = OPERATIONS[key];
-    if (caller.principal === "") throw new GinError("UNAUTHENTICATED", "nobody was admitted under this call");
-    if (!checked) refuseUnknown(methodOf(key).input, request);
     const addressed: Addressed = request;
     const trial = addressed.dryRun === true || addressed.preview === true;
     const recorded = operation.recorded && !trial && this.#ways.changes(key, request);

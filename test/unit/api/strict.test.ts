@@ -169,7 +169,9 @@ it("refuses every operation without its scope, and everything for nobody", async
     const service = AdminService.method[key as keyof typeof AdminService.method] === undefined ? "call" : "admin";
     const body = OPERATIONS[key].recorded ? { request_id: key } : {};
     const refused = await bare[service](nameOf(key), body, { as: "bare" });
-    expect([refused.error.reason, refused.error.facts.scope], key).toEqual(["SCOPE_FORBIDDEN", OPERATIONS[key].action]);
+    // A tool's refusal is part of its answer.
+    const { reason, scope } = key === "callTool" ? refused.body.facts : { ...refused.error, ...refused.error.facts };
+    expect([reason, scope], key).toEqual(["SCOPE_FORBIDDEN", OPERATIONS[key].action]);
     expect((await bare[service](nameOf(key), body, { as: "nobody" })).error.reason, key).toBe("UNAUTHENTICATED");
   }
   const call = await bare.call("Call", { context: {} }, { as: "bare" });
