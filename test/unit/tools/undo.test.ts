@@ -7,10 +7,14 @@ import { openTools, type ToolSite } from "./site.ts";
 
 const sha = (text: string): string => createHash("sha256").update(text).digest("hex");
 
+// biome-ignore lint/suspicious/noExplicitAny: tests look into the list's JSON
+async function list(site: ToolSite, args: object = {}, options: object = {}): Promise<any> {
+  return JSON.parse((await site.ok("undo", { action: "list", ...args }, { requestId: "", ...options })).result);
+}
+
 /** Ids of what a list shows. */
 async function listed(site: ToolSite, options: object = {}): Promise<string[]> {
-  const { meta } = await site.ok("undo", { action: "list" }, { requestId: "", ...options });
-  return meta.entries.map((one: { id: string }) => one.id);
+  return (await list(site, {}, options)).entries.map((one: { id: string }) => one.id);
 }
 
 async function edited(site: ToolSite, path: string, old_text: string, new_text: string, options = {}): Promise<string> {
@@ -23,10 +27,9 @@ describe("undo list", () => {
     const first = await edited(site, "a", "1", "2");
     await edited(site, "a", "2", "3", { as: "other" });
     const made = (await site.ok("write_file", { path: "b", content: "x", if_absent: true })).checkpoint;
-    const answer = await site.ok("undo", { action: "list" }, { requestId: "" });
-    expect(JSON.parse(answer.result)).toEqual(answer.meta);
-    expect(answer.meta).toMatchObject({ count: 2, total: 2, totalExact: true });
-    expect(answer.meta.entries).toEqual([
+    const answer = await list(site);
+    expect(answer).toMatchObject({ count: 2, total: 2, totalExact: true });
+    expect(answer.entries).toEqual([
       expect.objectContaining({ id: made, target: "b", op: "create", created: true, cause: "tool", undone: "no" }),
       expect.objectContaining({ id: first, target: "a", op: "update", size: 2, hash: sha("1\n"), pathCount: 1 }),
     ]);
@@ -36,16 +39,15 @@ describe("undo list", () => {
   it("gives at most limit entries; 1 and 1000 are bounds", async () => {
     const site = await openTools({ a: "0\n" });
     for (let n = 0; n < 3; n += 1) await edited(site, "a", String(n), String(n + 1));
-    const list = (limit: number) => site.call("undo", { action: "list", limit }, { requestId: "" });
-    expect((await list(2)).meta).toMatchObject({ count: 2, total: 3 });
-    expect((await list(1000)).meta).toMatchObject({ count: 3, total: 3 });
-    expect((await list(0)).error_code).toBe("invalid_args");
-    expect((await list(1001)).error_code).toBe("invalid_args");
+    expect(await list(site, { limit: 2 })).toMatchObject({ count: 2, total: 3 });
+    expect(await list(site, { limit: 1000 })).toMatchObject({ count: 3, total: 3 });
+    expect((await site.call("undo", { action: "list", limit: 0 })).error_code).toBe("invalid_args");
+    expect((await site.call("undo", { action: "list", limit: 1001 })).error_code).toBe("invalid_args");
   });
 
   it("an empty history is an empty list", async () => {
     const site = await openTools();
-    expect((await site.ok("undo", { action: "list" }, { requestId: "" })).meta).toEqual({
+    expect(await list(site)).toEqual({
       entries: [],
       count: 0,
       total: 0,
@@ -144,8 +146,8 @@ describe("undo preview and restore", () => {
     const site = await openTools({ a: "1\n" });
     const id = await edited(site, "a", "1", "2");
     await site.ok("undo", { action: "restore", id, if_checksum: sha("2\n") });
-    const { meta } = await site.ok("undo", { action: "list" }, { requestId: "" });
-    expect(meta.entries.map((one: { cause: string; undone: string }) => [one.cause, one.undone])).toEqual([
+    const { entries } = await list(site);
+    expect(entries.map((one: { cause: string; undone: string }) => [one.cause, one.undone])).toEqual([
       ["undo", "no"],
       ["tool", "yes"],
     ]);

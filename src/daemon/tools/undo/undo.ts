@@ -71,7 +71,7 @@ async function list(context: ReadContext, limit: number): Promise<ToolResult> {
   const { entries, whole } = await ownEntries(context);
   const shown = await describe(context, entries.slice(0, limit));
   const answer = { entries: shown, count: shown.length, total: entries.length, totalExact: whole };
-  return { result: JSON.stringify(answer, undefined, 2), meta: answer };
+  return { result: JSON.stringify(answer) };
 }
 
 async function clear(context: WriteContext): Promise<ToolResult> {
