@@ -66,6 +66,8 @@ export const searchFiles: Tool = {
         early: (guess) => early.begin(guess),
       });
       answer = await lines(args, early.of(searched) ?? context.search.lines({ ...query, where: searched.where }, context.signal));
+      // Contents may have been given up while a later page was made: then its figures are not those of the first one.
+      if (answer.skipped.not_kept > 0 && textArg(args, "cursor") !== "") await settle(context, args, asked, {});
     } finally {
       early.end();
     }
