@@ -200,6 +200,20 @@ describe("profile tools", () => {
     expect(JSON.stringify(json)).toContain(says);
   });
 
+  it("a lost answer says how to ask: the same call under its id, which never runs twice", async () => {
+    const relay = await startRelay(site.daemon.ready.socket);
+    const bridge = await opened("tools", { endpoint: relay.endpoint });
+    await envelope(bridge, "read_file", { path: "a.txt" });
+    relay.cutAnswers();
+    const lost = await bridge.tool("write_file", { path: "lost.txt", content: "once\n", if_absent: true });
+    relay.passAnswers();
+    const { kind, next_call: next } = lost.json.bridge_error as { kind: string; next_call: { tool: string; arguments: object } };
+    expect([lost.isError, kind, next.tool]).toEqual([true, "unknown_outcome", "write_file"]);
+    const asked = await envelope(bridge, next.tool, next.arguments);
+    expect(asked.json).toMatchObject({ ok: true, meta: { replayed: true } });
+    expect(readFileSync(join(site.root, "lost.txt"), "utf8")).toBe("once\n");
+  });
+
   it("admits 32 calls, answers the 33rd busy at once, and lists beside them", async () => {
     const relay = await startRelay(site.daemon.ready.socket);
     const bridge = await opened("tools", { endpoint: relay.endpoint });

@@ -38,7 +38,7 @@ export async function callTool(tool: Callable, call: ToolCall, daemon: Daemon): 
     const answer = await answerOf(tool, prepared, call, daemon);
     return { ...answer, texts: withRequestId(answer.texts, prepared) };
   } catch (thrown) {
-    const failure = failureOf(thrown, prepared, daemon.principal);
+    const failure = failureOf(thrown, prepared, daemon.principal, againOf(tool, prepared));
     if (isFault(failure)) process.stderr.write(`gin mcp: ${thrown instanceof Error ? thrown.stack : String(thrown)}\n`);
     return { texts: withRequestId([fitting(failure)], prepared), isError: true };
   }
@@ -49,6 +49,13 @@ function argumentsOf(tool: Callable, given: unknown): JsonObject {
   if (given === undefined) return {};
   if (!isObject(given)) throw new ArgumentError("arguments must be an object", "give an object for arguments");
   return given;
+}
+
+/** Of a tool by its own name: the call that was made, with its request id. */
+function againOf(tool: Callable, prepared: Prepared | undefined): JsonObject | undefined {
+  const message = prepared?.request.call_tool;
+  if (tool.inputSchema !== undefined || !isObject(message) || !isObject(message.arguments)) return undefined;
+  return { tool: tool.name, arguments: { ...message.arguments, request_id: prepared?.requestId ?? "" } };
 }
 
 async function answerOf(tool: Callable, prepared: Prepared, call: ToolCall, daemon: Daemon): Promise<ToolAnswer> {

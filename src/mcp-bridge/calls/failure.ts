@@ -27,10 +27,18 @@ export type BridgeErrorKind =
   /** A fault of the bridge. */
   | "fault";
 
-/** The JSON a failed call is answered with: an engine error as the CLI prints it, or a `bridge_error`. */
-export function failureOf(thrown: unknown, prepared: Prepared | undefined, principal: string | undefined): JsonObject {
+/**
+ * The JSON a failed call is answered with: an engine error as the CLI prints it, or a `bridge_error`. `again` is the same call under its
+ * request id, for a profile that has no gin_call to ask with.
+ */
+export function failureOf(
+  thrown: unknown,
+  prepared: Prepared | undefined,
+  principal: string | undefined,
+  again?: JsonObject,
+): JsonObject {
   if (thrown instanceof EngineError) return { error: thrown.detail.raw };
-  if (thrown instanceof UnknownOutcomeError) return unknownOutcome(thrown, principal);
+  if (thrown instanceof UnknownOutcomeError) return unknownOutcome(thrown, principal, again);
   if (thrown instanceof ArgumentError) return bridgeError("arguments", thrown.message, thrown.fix);
   if (thrown instanceof TokenFileError || thrown instanceof PathsError) {
     return bridgeError("configuration", thrown.message, thrown.suggestion);
@@ -58,8 +66,13 @@ function notAnswered(thrown: NotSentError): JsonObject {
   );
 }
 
-function unknownOutcome(thrown: UnknownOutcomeError, principal: string | undefined): JsonObject {
+function unknownOutcome(thrown: UnknownOutcomeError, principal: string | undefined, again: JsonObject | undefined): JsonObject {
   const id = thrown.requestId;
+  if (again !== undefined) {
+    const how = "it may or may not have happened: make next_call, the same call with the same request_id, which never runs twice";
+    const error = bridgeError("unknown_outcome", `${thrown.message}: the outcome is unknown`, how);
+    return { bridge_error: { ...(error.bridge_error as JsonObject), request_id: id, next_call: again } };
+  }
   const next = thrown.recorded ? { request_outcome: { target_request_id: id } } : { list_leases: {} };
   const command = principal === undefined ? `gin outcome ${id}` : `gin outcome ${id} --of ${principal}`;
   const how = thrown.recorded
