@@ -28,7 +28,7 @@ describe("the router names", () => {
     ["make several edits in many files in one batch", "multi_edit"],
     ["apply this patch to the repository", "apply_patch"],
     ["apply a codex patch with hunks", "apply_patch"],
-    ["grep the repository for TODO", "search_files"],
+    ["grep the repository for a name", "search_files"],
     ["search the code for a regex", "search_files"],
     ["look for a string in all files of the repo", "search_files"],
     ["find files named *.test.ts", "find_files"],
