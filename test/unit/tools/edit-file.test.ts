@@ -1,6 +1,6 @@
 import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
-import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, truncateSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
@@ -131,6 +131,9 @@ describe("edit_file keeps every byte outside the match", () => {
       latin: latin1("caf\xe9 one\nna\xefve\n"),
       mixed: Buffer.concat([latin1("\xff\n"), Buffer.from("größe\n")]),
       wide: Buffer.from("hello", "utf16le"),
+      // No NUL in it, and bytes of ASCII in its characters.
+      han: Buffer.from("\ufeff\u6161\u4e00\u6161", "utf16le"),
+      typo: latin1("\xff\nx\xc2\xa0y\n"),
     });
     await site.ok("edit_file", { path: "latin", old_text: "one", new_text: "two" });
     expect(site.bytes("latin")).toEqual(latin1("caf\xe9 two\nna\xefve\n"));
@@ -139,6 +142,8 @@ describe("edit_file keeps every byte outside the match", () => {
     await site.ok("edit_file", { path: "mixed", old_text: "größe", new_text: "länge" });
     expect(site.bytes("mixed")).toEqual(Buffer.concat([latin1("\xff\n"), Buffer.from("länge\n")]));
     expect((await site.call("edit_file", { path: "wide", old_text: "h", new_text: "j" })).error_code).toBe("binary_file");
+    expect((await site.call("edit_file", { path: "han", old_text: "N", new_text: "M" })).error_code).toBe("binary_file");
+    expect((await site.call("edit_file", { path: "typo", old_text: "x y", new_text: "z" })).error_code).toBe("edit_not_found");
     const dry = await site.ok("edit_file", { path: "latin", old_text: "two", new_text: "three", dry_run: true });
     expect(dry.meta.edit).toMatchObject({ diff: "", diffCut: "not_utf8" });
   });
@@ -324,5 +329,25 @@ describe("stale_file", () => {
     const refused = await site.call("edit_file", { path: "a", old_text: "two", new_text: "x", if_checksum: sha("two\n") });
     expect(refused).toMatchObject({ error_code: "stale_file", facts: { paths: [{ current_text: "six\n" }] } });
     expect(site.text("a")).toBe("six\n");
+  });
+});
+
+describe("files too large to be held", () => {
+  it("are refused before a byte is read, by every tool that edits", async () => {
+    const site = await openTools();
+    site.put("huge", "");
+    truncateSync(join(site.root, "huge"), 2 * 1024 ** 3);
+    const began = performance.now();
+    const calls: readonly (readonly [string, object])[] = [
+      ["edit_file", { path: "huge", old_text: "x", new_text: "y" }],
+      ["multi_edit", { edits: [{ path: "huge", old_text: "x", new_text: "y" }] }],
+      ["write_file", { path: "huge", content: "x", if_checksum: sha("") }],
+      ["apply_patch", { patch: "*** Begin Patch\n*** Update File: huge\n-x\n+y\n*** End Patch" }],
+      ["search_replace", { pattern: "x", replacement: "y", files: "huge" }],
+    ];
+    for (const [tool, args] of calls) {
+      expect([tool, (await site.call(tool, args)).error_code]).toEqual([tool, "file_too_large"]);
+    }
+    expect(performance.now() - began).toBeLessThan(5_000);
   });
 });

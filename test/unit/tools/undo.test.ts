@@ -226,5 +226,7 @@ describe("undo clear", () => {
     const site = await openTools({}, { callers: { reader } });
     expect((await site.call("undo", { action: "clear" }, { requestId: "" })).error_code).toBe("request_id_required");
     expect(await listed(site, { as: "reader" })).toEqual([]);
+    const clearing = await site.call("undo", { action: "clear" }, { as: "reader" }).catch(String);
+    expect(JSON.stringify(clearing)).toMatch(/scope_forbidden/i);
   });
 });

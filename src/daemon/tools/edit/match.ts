@@ -25,7 +25,7 @@ const COUNTED = 10_000;
  * Looks for `old` (LFs only, not empty): exactly, and where that is nowhere, without blanks at line ends and with typography
  * plain. Overlapping places count as several, for either could be meant. Linear.
  */
-export function findOld(file: Pick<FileText, "text">, old: Binary): Found {
+export function findOld(file: Pick<FileText, "text" | "utf8">, old: Binary): Found {
   const { text } = file;
   const exact = places(text, old);
   if (exact.length === 1) {
@@ -33,7 +33,8 @@ export function findOld(file: Pick<FileText, "text">, old: Binary): Found {
     return { kind: "one", match: { start, end: start + old.length, fuzzy: false } };
   }
   if (exact.length > 1) return many(text, exact, false);
-  if (text.length > FUZZY_BYTES) return { kind: "none" };
+  // What is typography in UTF-8 are other characters elsewhere.
+  if (!file.utf8 || text.length > FUZZY_BYTES) return { kind: "none" };
   const wanted = loosened(old);
   if (wanted.trim() === "") return { kind: "none" };
   const loose = loosen(text);

@@ -23,6 +23,9 @@ export function merges(args: JsonMap): boolean {
 /** Bytes of arguments that a next call repeats. */
 const NEXT_CALL_BYTES = 8 * 1024;
 
+/** Most files of one call; as the Save operation. */
+const SAVED_FILES = 10_000;
+
 /** Saves a tool's edits; a refusal that a merge would mend says with which call. */
 export async function saveEdits(
   context: WriteContext,
@@ -31,6 +34,11 @@ export async function saveEdits(
   edits: readonly EditInput[],
   answer: (outcome: SaveOutcome) => ToolResult,
 ): Promise<ToolResult> {
+  if (edits.length > SAVED_FILES) {
+    throw new GinError("RESOURCE_LIMIT", `the call changes ${edits.length} files; the limit is ${SAVED_FILES}`, undefined, {
+      facts: { limit: SAVED_FILES, unit: "files" },
+    });
+  }
   try {
     return await context.save({ edits, onConflict: merges(args) ? "merge" : "refuse" }, answer);
   } catch (thrown) {

@@ -65,11 +65,11 @@ export function firstEnding(raw: Binary): string | undefined {
   return found?.[0];
 }
 
-/** Prepares a file for editing. Throws BINARY_FILE for one that is no text. */
+/** Prepares a file for editing. Throws BINARY_FILE for one that is no text, or whose characters have more bytes than one each: UTF-16. */
 export function fileText(bytes: Uint8Array, path: string): FileText {
   const raw = binaryOf(bytes);
   const nul = raw.indexOf("\0");
-  if (nul >= 0 && nul < SNIFFED_BYTES) throw binaryFile(path);
+  if ((nul >= 0 && nul < SNIFFED_BYTES) || /^(?:\xff\xfe|\xfe\xff)/.test(raw)) throw binaryFile(path);
   return textOf(raw, isUtf8(bytes));
 }
 

@@ -3,7 +3,7 @@ import { plainTypography, trimEnd } from "../edit/fuzzy.ts";
 import type { Binary } from "../edit/text.ts";
 
 /** How loosely lines are compared: each way is tried only where those before it find nothing. */
-export const WAYS = ["exact", "blanks_at_end", "blanks_around", "typography"] as const;
+const WAYS = ["exact", "blanks_at_end", "blanks_around", "typography"] as const;
 export type Way = (typeof WAYS)[number];
 
 const LOOSEN: { readonly [W in Way]: (line: Binary) => Binary } = {
@@ -42,11 +42,14 @@ export interface Places {
 
 /** The lines of a file, numbered once for each way of comparing, so that looking for a run of them is linear. */
 export class SoughtLines {
+  /** The ways of comparing that make sense: what is typography in UTF-8 are other characters elsewhere. */
+  readonly ways: readonly Way[];
   readonly #lines: readonly Binary[];
   readonly #steps: Steps;
   readonly #known = new Map<Way, { readonly numbers: ReadonlyMap<Binary, number>; readonly ids: Int32Array }>();
 
-  constructor(lines: readonly Binary[], steps: Steps) {
+  constructor(lines: readonly Binary[], steps: Steps, utf8: boolean) {
+    this.ways = WAYS.filter((way) => utf8 || way !== "typography");
     this.#lines = lines;
     this.#steps = steps;
   }

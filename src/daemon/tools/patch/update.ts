@@ -3,7 +3,7 @@ import type { Breath } from "../edit/breath.ts";
 import { nearMiss } from "../edit/near-miss.ts";
 import { type Binary, bytesOf, checkEncoding, fileText, withoutMark } from "../edit/text.ts";
 import type { Hunk, HunkLine, Section } from "./parse.ts";
-import { SoughtLines, type Steps, WAYS, type Way } from "./seek.ts";
+import { SoughtLines, type Steps, type Way } from "./seek.ts";
 
 /** A file after a section's changes. */
 export interface Updated {
@@ -48,7 +48,7 @@ export async function update(
   const body = withoutMark(file.raw);
   const mark = file.raw.slice(0, file.raw.length - body.length);
   const lines = splitEnds(body);
-  const sought = new SoughtLines(lines.texts, steps);
+  const sought = new SoughtLines(lines.texts, steps, file.utf8);
   const placed: Placed[] = [];
   const fuzzy: number[] = [];
   let from = 0;
@@ -133,7 +133,7 @@ function seek(
   path: string,
   anchored: boolean,
 ): { readonly at: number; readonly way: Way; readonly shape: number } | undefined {
-  for (const way of WAYS) {
+  for (const way of sought.ways) {
     for (const [shape, old] of olds.entries()) {
       const only = anchored ? sought.length - old.length : undefined;
       const found = sought.find(old, from, way, only);

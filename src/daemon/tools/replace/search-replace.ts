@@ -10,7 +10,7 @@ import { encoded } from "../edit/text.ts";
 import { toolPath } from "../files/path.ts";
 import type { JsonMap, Tool, ToolResult, WriteContext } from "../types.ts";
 import type { ReplacedFile } from "./messages.ts";
-import { type Candidate, candidates, REPLACED_FILES } from "./targets.ts";
+import { type Candidate, candidates, REPLACED_FILES, REPLACED_TOTAL } from "./targets.ts";
 import { replaceInThread, revive } from "./thread.ts";
 
 /** search_replace: one expression over several files, all or none of them. */
@@ -133,6 +133,17 @@ async function outcomesOf(args: JsonMap, context: WriteContext): Promise<Outcome
   const checksums = new Map(given.map(([path, checksum]) => [toolPath(path), String(checksum).toLowerCase()]));
   const found = await candidates(context, names, textArg(args, "include"), checksums);
   const open = found.flatMap(({ path, target }) => (target === undefined ? [] : [{ path, bytes: target.bytes }]));
+  const total = open.reduce((sum, { bytes }) => sum + bytes.byteLength, 0);
+  if (total > REPLACED_TOTAL) {
+    throw new GinError(
+      "RESOURCE_LIMIT",
+      `the files have ${total} bytes together; the limit is ${REPLACED_TOTAL}`,
+      "take fewer at once",
+      {
+        facts: { limit: REPLACED_TOTAL, unit: "bytes" },
+      },
+    );
+  }
   const job = {
     pattern,
     replacement,

@@ -76,8 +76,10 @@ async function list(context: ReadContext, limit: number): Promise<ToolResult> {
 
 async function clear(context: WriteContext): Promise<ToolResult> {
   const { store, workspace, caller } = context;
+  context.requireScope("save");
+  // Before they are counted: what is made meanwhile stays in the list.
+  const { generation } = workspace.state();
   const { entries } = await ownEntries(context);
-  const generation = workspace.state().generation;
   const result: ToolResult = {
     result: `cleared ${entries.length} ${entries.length === 1 ? "entry" : "entries"}; the history itself stays, gin log shows it`,
     meta: { cleared: entries.length },
