@@ -28,7 +28,7 @@ export interface Pick {
   readonly count: number;
 }
 
-/** One entry a pick, in order; hits may end early where the answer would be too long. */
+/** One entry a pick, in order; entries and hits end early where the answer would be too long. */
 export interface Shown {
   readonly files: readonly { readonly path: string; readonly hits: readonly LineHit[] }[];
 }

@@ -114,8 +114,11 @@ export function* show(ground: Ground, { query, picks }: SearchJobs["show"]["in"]
   let room = ANSWER_CHARACTERS;
   for (const { place, from, count: lines } of picks) {
     const path = "bytes" in where ? where.path : (listing?.paths[place] ?? "");
-    if (lines === 0 || room <= 0) {
+    // What follows would be cut off anyway: the room of one thread is that of the whole answer.
+    if (room <= 0) break;
+    if (lines === 0) {
       files.push({ path, hits: [] });
+      room -= path.length + 20;
       continue;
     }
     const text = "bytes" in where ? textOf(where.bytes) : listing === undefined ? "not_kept" : load(ground, listing, place);

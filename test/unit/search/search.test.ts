@@ -102,6 +102,17 @@ describe("the search room", () => {
     expect(longest).toBeLessThan(500);
   });
 
+  test("a store that cannot be read is an error, never no match", async () => {
+    const search = createSearch({ directory: join(fastDir(), "nowhere"), clock: systemClock, threads: 1 });
+    atTeardown(() => search.close());
+    for (let run = 0; run < 2; run++)
+      await expect(search.lines(query("x\n", "x"), never())).rejects.toMatchObject({ reason: "INTERNAL" });
+    const tree = { workspace: 1, tree: "0".repeat(64), path: "", prefixes: undefined };
+    const good = await openSearch();
+    await expect(good.lines({ ...query("", "x"), where: tree }, never())).rejects.toMatchObject({ reason: "STORE_CORRUPT" });
+    await expect(good.files({ where: tree, offset: 0, limit: 1 }, never())).rejects.toMatchObject({ reason: "STORE_CORRUPT" });
+  });
+
   test("closing ends what runs; a closed room refuses", async () => {
     const search = await openSearch();
     const running = search.lines(query(slowText(), SLOW), never());

@@ -1,6 +1,7 @@
+import { createHash } from "node:crypto";
 import { mkdirSync, symlinkSync, unlinkSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { caller } from "../api/site.ts";
 import { type Envelope, openTools, type ToolSite } from "./site.ts";
 
@@ -147,6 +148,33 @@ describe("search_files", () => {
     const other = { ...first.next?.arguments, pattern: "miss" };
     expect((await site.call("search_files", other)).error_code).toBe("invalid_args");
     expect((await site.call("search_files", { pattern: "hit", cursor: "x" })).error_code).toBe("invalid_args");
+  });
+
+  test("a page whose state was given up says so", async () => {
+    const site = await openTools({}, { engine: { import: true }, quotaBytes: 2 ** 20 });
+    const text = (round: number) => `hit\nhit\n${`${round} ${"x".repeat(50)}\n`.repeat(200)}`;
+    let sha: string | undefined;
+    const put = async (round: number) => {
+      const content = text(round);
+      await site.ok("write_file", {
+        path: "f.txt",
+        content,
+        ...(sha === undefined ? { if_absent: true } : { if_checksum: sha }),
+      });
+      sha = createHash("sha256").update(content).digest("hex");
+    };
+    for (let round = 0; round < 3; round++) await put(round);
+    const first = await json(site, { pattern: "hit", max_matches: 1 });
+    for (let round = 3; round < 30; round++) await put(round);
+    const { store } = site.api;
+    await vi.waitFor(() => expect(store.read.openSaves(1).every(({ state }) => state === "applied")).toBe(true));
+    await store.write("durable", { saves: store.read.openSaves(1).map(({ id }) => id) });
+    const collected = await site.api.admin("CollectGarbage", { request_id: "g-1", target_bytes: "20000" });
+    expect(collected.status).toBe(200);
+    const refused = await site.call("search_files", first.next?.arguments);
+    expect(refused.ok).toBe(false);
+    expect(["history_trimmed", "stale_file"]).toContain(refused.error_code);
+    expect((await json(site, { pattern: "hit" })).total_count).toBe(2);
   });
 
   test("what changed on disk before the call is found, what went is not", async () => {
