@@ -8,6 +8,9 @@ import { bytesOf, encoded, fileText, unixEnds } from "../../../src/daemon/tools/
 import { chance } from "../../helpers/random.ts";
 import { isLong, scaled } from "../../helpers/scale.ts";
 
+/** A full run takes minutes. */
+const LONG_MS = 600_000;
+
 /** 50,000 inputs in a full run. */
 const RUNS = isLong ? 50_000 : scaled(5_000);
 
@@ -57,66 +60,78 @@ const raw = fc.oneof(
 );
 const options = (label: string) => ({ numRuns: RUNS, seed: Number(chance(label).seed) });
 
-it("an edit changes no byte outside its match, whatever the file and the texts", () => {
-  fc.assert(
-    fc.property(raw, text, text, fc.boolean(), (bytes, oldText, newText, reindent) => {
-      const old = encoded(unixEnds(oldText), "old_text");
-      if (old === "" || bytes.includes(0)) return;
-      const file = fileText(bytes, "a");
-      const found = findOld(file, old);
-      if (found.kind !== "one") return;
-      const replacement = encoded(unixEnds(newText), "new_text");
-      const done = splice(file, found.match, replacement, reindent);
-      const start = file.at(found.match.start);
-      const end = file.at(found.match.end);
-      expect(start).toBeLessThanOrEqual(end);
-      expect(done.raw.slice(0, start)).toBe(file.raw.slice(0, start));
-      expect(done.raw.slice(start + done.after.length)).toBe(file.raw.slice(end));
-      const matched = file.text.slice(found.match.start, found.match.end);
-      if (!found.match.fuzzy) expect(matched).toBe(old);
-      else expect(loosened(matched)).toBe(loosened(old));
-      expect(done.firstLine).toBeGreaterThan(0);
-      expect(bytesOf(done.raw).length).toBe(done.raw.length);
-    }),
-    options("edit matching"),
-  );
-});
+it(
+  "an edit changes no byte outside its match, whatever the file and the texts",
+  () => {
+    fc.assert(
+      fc.property(raw, text, text, fc.boolean(), (bytes, oldText, newText, reindent) => {
+        const old = encoded(unixEnds(oldText), "old_text");
+        if (old === "" || bytes.includes(0)) return;
+        const file = fileText(bytes, "a");
+        const found = findOld(file, old);
+        if (found.kind !== "one") return;
+        const replacement = encoded(unixEnds(newText), "new_text");
+        const done = splice(file, found.match, replacement, reindent);
+        const start = file.at(found.match.start);
+        const end = file.at(found.match.end);
+        expect(start).toBeLessThanOrEqual(end);
+        expect(done.raw.slice(0, start)).toBe(file.raw.slice(0, start));
+        expect(done.raw.slice(start + done.after.length)).toBe(file.raw.slice(end));
+        const matched = file.text.slice(found.match.start, found.match.end);
+        if (!found.match.fuzzy) expect(matched).toBe(old);
+        else expect(loosened(matched)).toBe(loosened(old));
+        expect(done.firstLine).toBeGreaterThan(0);
+        expect(bytesOf(done.raw).length).toBe(done.raw.length);
+      }),
+      options("edit matching"),
+    );
+  },
+  LONG_MS,
+);
 
-it("a text that is in the file once is found there, and LF for CRLF finds it too", () => {
-  fc.assert(
-    fc.property(text, text, text, fc.constantFrom("\n", "\r\n", "\r"), (before, wanted, after, ending) => {
-      const plain = [before, wanted, after].map((one) => unixEnds(one).replaceAll("\ufeff", ""));
-      const whole = plain.join("");
-      const old = plain[1] ?? "";
-      if (old === "" || whole.split(old).length !== 2 || whole.indexOf(old) !== whole.lastIndexOf(old)) return;
-      const file = fileText(Buffer.from(whole.replaceAll("\n", () => ending)), "a");
-      const found = findOld(file, encoded(old, "old_text"));
-      expect(found.kind).toBe("one");
-      if (found.kind === "one") expect(found.match.fuzzy).toBe(false);
-    }),
-    options("edit finding"),
-  );
-});
+it(
+  "a text that is in the file once is found there, and LF for CRLF finds it too",
+  () => {
+    fc.assert(
+      fc.property(text, text, text, fc.constantFrom("\n", "\r\n", "\r"), (before, wanted, after, ending) => {
+        const plain = [before, wanted, after].map((one) => unixEnds(one).replaceAll("\ufeff", ""));
+        const whole = plain.join("");
+        const old = plain[1] ?? "";
+        if (old === "" || whole.split(old).length !== 2 || whole.indexOf(old) !== whole.lastIndexOf(old)) return;
+        const file = fileText(Buffer.from(whole.replaceAll("\n", () => ending)), "a");
+        const found = findOld(file, encoded(old, "old_text"));
+        expect(found.kind).toBe("one");
+        if (found.kind === "one") expect(found.match.fuzzy).toBe(false);
+      }),
+      options("edit finding"),
+    );
+  },
+  LONG_MS,
+);
 
-it("a loosened text leads back to where it came from", () => {
-  fc.assert(
-    fc.property(text, (one) => {
-      const given = encoded(unixEnds(one), "text");
-      const loose = loosen(given);
-      expect(loose.text).toBe(loosened(given));
-      let last = 0;
-      for (let at = 0; at <= loose.text.length; at += 1) {
-        const start = loose.start(at);
-        expect(loose.end(at, false)).toBeLessThanOrEqual(loose.end(at, true));
-        expect(start).toBeGreaterThanOrEqual(last);
-        expect(start).toBeLessThanOrEqual(given.length);
-        last = start;
-      }
-      expect(loosened(given.slice(0, loose.end(loose.text.length, true)))).toBe(loose.text);
-    }),
-    options("edit loosening"),
-  );
-});
+it(
+  "a loosened text leads back to where it came from",
+  () => {
+    fc.assert(
+      fc.property(text, (one) => {
+        const given = encoded(unixEnds(one), "text");
+        const loose = loosen(given);
+        expect(loose.text).toBe(loosened(given));
+        let last = 0;
+        for (let at = 0; at <= loose.text.length; at += 1) {
+          const start = loose.start(at);
+          expect(loose.end(at, false)).toBeLessThanOrEqual(loose.end(at, true));
+          expect(start).toBeGreaterThanOrEqual(last);
+          expect(start).toBeLessThanOrEqual(given.length);
+          last = start;
+        }
+        expect(loosened(given.slice(0, loose.end(loose.text.length, true)))).toBe(loose.text);
+      }),
+      options("edit loosening"),
+    );
+  },
+  LONG_MS,
+);
 
 it("long lines of blanks, of one character and of typography do not stall", () => {
   const hard = [

@@ -30,7 +30,8 @@ export const editFile: Tool = {
     additionalProperties: false,
   },
   intents: [
-    { points: 8, any: ["edit", "replace", "change", "modify", "fix", "rename"], also: [["file", "text", "line", "code"]] },
+    { points: 8, any: ["edit", "replace", "change", "modify", "fix"], also: [["file", "text", "line", "code"]] },
+    { points: 12, any: ["replace"], also: [["single", "one", "exact"]] },
   ],
   changes: (args) => !flagArg(args, "dry_run"),
   run,

@@ -39,7 +39,7 @@ export const applyPatch: Tool = {
     required: ["patch"],
     additionalProperties: false,
   },
-  intents: [{ points: 8, any: ["patch", "diff", "hunk"], also: [["apply", "files", "change"]] }],
+  intents: [{ points: 12, any: ["patch", "hunk"] }],
   changes: (args) => !flagArg(args, "dry_run"),
   run,
 };

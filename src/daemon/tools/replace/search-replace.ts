@@ -50,9 +50,9 @@ export const searchReplace: Tool = {
   },
   intents: [
     {
-      points: 9,
-      any: ["replace", "rename", "substitute"],
-      also: [["regex", "everywhere", "files", "all", "pattern", "across", "bulk", "many", "repo", "repository"]],
+      points: 8,
+      any: ["replace", "regex", "rename", "substitute"],
+      also: [["across", "bulk", "many", "repo", "files", "everywhere"]],
     },
   ],
   changes: (args) => !flagArg(args, "dry_run"),

@@ -50,7 +50,7 @@ export const undo: Tool = {
     required: ["action"],
     additionalProperties: false,
   },
-  intents: [{ points: 8, any: ["undo", "revert", "restore", "rollback", "redo", "history"] }],
+  intents: [{ points: 11, any: ["undo", "revert", "restore", "rollback", "redo"] }],
   changes: (args) => args.action === "restore" || args.action === "redo" || args.action === "clear",
   async run(args, context) {
     switch (args.action) {

@@ -32,7 +32,7 @@ export const writeFile: Tool = {
     required: ["path", "content"],
     additionalProperties: false,
   },
-  intents: [{ points: 8, any: ["write", "create", "overwrite", "new"], also: [["file"]] }],
+  intents: [{ points: 7, any: ["write", "create", "overwrite", "new"], also: [["file"]] }],
   changes: (args) => !flagArg(args, "dry_run"),
   run,
 };
