@@ -79,23 +79,24 @@ export class LineDfa {
   /** Goes on from unit `from` up to `to`: the unit that makes its line one that may match, NONE, or GIVEN_UP. */
   scan(text: string, from: number, to: number): number {
     let table = this.#table;
-    let state = this.#state;
+    let row = this.#state << ROW;
     for (let at = from; at < to; at++) {
-      const unit = text.charCodeAt(at);
-      const column = Math.min(unit, WIDE);
-      let next = table[(state << ROW) | column] ?? UNKNOWN;
-      if (next === UNKNOWN) {
-        next = this.#step(state, column);
-        table = this.#table;
+      // Always within the table: a row is as long as the largest column.
+      let next = table[row | Math.min(text.charCodeAt(at), WIDE)] as number;
+      if (next < 0) {
+        if (next === UNKNOWN) {
+          next = this.#step(row >> ROW, Math.min(text.charCodeAt(at), WIDE));
+          table = this.#table;
+        }
         if (next === OVER) return GIVEN_UP;
+        if (next === MATCH) {
+          this.#state = 0;
+          return at;
+        }
       }
-      if (next === MATCH) {
-        this.#state = 0;
-        return at;
-      }
-      state = next;
+      row = next << ROW;
     }
-    this.#state = state;
+    this.#state = row >> ROW;
     return NONE;
   }
 

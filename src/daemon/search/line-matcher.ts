@@ -81,17 +81,26 @@ class LiteralMatcher implements LineMatcher {
 class RegexMatcher implements LineMatcher {
   readonly #regex: RE2JS;
   readonly #dfa: LineDfa | undefined;
+  /** Text that every match begins with; "" when there is none. */
+  readonly #prefix: string;
   #givenUp = false;
 
   constructor(regex: RE2JS) {
     this.#regex = regex;
-    this.#dfa = LineDfa.of(programOf(regex));
+    const { prog, prefix } = compiledOf(regex);
+    this.#dfa = LineDfa.of(prog);
+    // A text with a line end is in no line.
+    this.#prefix = prefix.includes("\n") ? "" : prefix;
   }
 
   *scan(whole: SearchText, onLine: OnLine): Generator<undefined, void> {
     const dfa = this.#dfa;
     if (dfa === undefined || dfa.everyLine || this.#givenUp) {
       yield* this.#each(whole, 0, onLine);
+      return;
+    }
+    if (this.#prefix !== "") {
+      yield* this.#fromPrefix(whole, dfa, onLine);
       return;
     }
     const { text, ascii } = whole;
@@ -121,6 +130,30 @@ class RegexMatcher implements LineMatcher {
     }
   }
 
+  /** Every match begins with a text: only lines that have it are looked at, from there on. */
+  *#fromPrefix(whole: SearchText, dfa: LineDfa, onLine: OnLine): Generator<undefined, void> {
+    const { text, ascii } = whole;
+    const sure = dfa.exact && ascii;
+    let pause = SLICE_UNITS;
+    for (let at = text.indexOf(this.#prefix); at !== -1; ) {
+      const end = lineEnd(text, at);
+      dfa.restart();
+      const found = dfa.scan(text, at, end);
+      if (found === GIVEN_UP) {
+        this.#givenUp = true;
+        yield* this.#each(whole, lineStart(text, at), onLine);
+        return;
+      }
+      const start = found === NONE ? end : lineStart(text, at);
+      if (found !== NONE && (sure || this.#regex.test(text.slice(start, end))) && !onLine(start, end)) return;
+      if (end >= pause) {
+        yield;
+        pause = end + SLICE_UNITS;
+      }
+      at = text.indexOf(this.#prefix, end);
+    }
+  }
+
   start(line: string): number {
     const matcher = this.#regex.matcher(line);
     return matcher.find() ? matcher.start() : 0;
@@ -142,9 +175,9 @@ class RegexMatcher implements LineMatcher {
   }
 }
 
-/** The program re2js compiled; its declarations keep it to themselves. A test holds the automaton to what re2js answers. */
-function programOf(regex: RE2JS): Program {
-  return (regex as unknown as { re2Input: { prog: Program } }).re2Input.prog;
+/** What re2js compiled; its declarations keep it to themselves. A test holds the automaton to what re2js answers. */
+function compiledOf(regex: RE2JS): { readonly prog: Program; readonly prefix: string } {
+  return (regex as unknown as { re2Input: { prog: Program; prefix: string } }).re2Input;
 }
 
 function lineStart(text: string, at: number): number {
