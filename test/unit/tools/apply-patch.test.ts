@@ -1,7 +1,9 @@
+import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
-import { chmodSync, existsSync, statSync, symlinkSync } from "node:fs";
-import { join } from "node:path";
+import { chmodSync, existsSync, mkdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { tempDir } from "../../helpers/temp.ts";
 import { openTools, type ToolSite } from "./site.ts";
 
 const sha = (text: string): string => createHash("sha256").update(text).digest("hex");
@@ -309,13 +311,46 @@ describe("apply_patch preconditions", () => {
     const dry = await site.call("apply_patch", { patch, dry_run: true }, { requestId: "" });
     expect(dry.result).toContain("-1\n+one\n");
     expect(dry.result).toContain("deleted file mode 100644\n--- a/b\n+++ /dev/null\n@@ -1 +0,0 @@\n-2\n");
-    expect(dry.result).toContain("rename from c\nrename to d\n");
+    expect(dry.result).toContain("similarity index 100%\nrename from c\nrename to d\n");
     expect([site.text("a"), site.text("b"), site.text("c"), existsSync(join(site.root, "n"))]).toEqual([
       "1\n",
       "2\n",
       "3\n",
       false,
     ]);
+  });
+
+  it("the diff of a dry run is what git apply takes, and comes to the same", async () => {
+    const files = { "a b": "1\n2\n3", "d/old": "x\ny\nz\n", gone: "bye\n" };
+    const site = await openTools(files);
+    const patch = patchOf(
+      "*** Update File: a b",
+      "@@",
+      "-3",
+      "+three",
+      "+4",
+      "*** Update File: d/old",
+      "*** Move to: d/new",
+      "@@",
+      "-y",
+      "+Y",
+      "*** Delete File: gone",
+      "*** Add File: e/made",
+      "+m",
+    );
+    const { result } = await site.ok("apply_patch", { patch, dry_run: true });
+    expect(result).toContain("similarity index 66%\n");
+    const other = tempDir("git-apply");
+    for (const [path, content] of Object.entries(files)) {
+      mkdirSync(dirname(join(other, path)), { recursive: true });
+      writeFileSync(join(other, path), content);
+    }
+    execFileSync("git", ["apply"], { cwd: other, input: result });
+    await apply(site, patch);
+    for (const path of ["a b", "d/new", "e/made"]) expect(readFileSync(join(other, path), "utf8")).toBe(site.text(path));
+    for (const path of ["d/old", "gone"]) {
+      expect([existsSync(join(other, path)), existsSync(join(site.root, path))]).toEqual([false, false]);
+    }
   });
 });
 

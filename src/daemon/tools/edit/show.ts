@@ -2,6 +2,8 @@ import { createHash } from "node:crypto";
 import { diffFile } from "../../history/index.ts";
 import type { Content } from "../../store/index.ts";
 import type { ReadContext } from "../types.ts";
+import { newlines } from "./match.ts";
+import { binaryOf } from "./text.ts";
 
 /** One file before and after; null where it is absent. */
 export interface Change {
@@ -47,7 +49,7 @@ export async function showDiff(context: ReadContext, change: Change, room: numbe
     before: content(before),
     after: content(after),
     oldPath: from ?? "",
-    similarity: from === undefined ? 0 : 100,
+    similarity: from === undefined ? 0 : await alike(context, before, after),
   };
   const sources = { differ: context.differ, bytes: (sha256: string) => held.get(sha256), maxBytes: SIDE_BYTES };
   const { patch, noPatch } = await diffFile(sides, CONTEXT_LINES, sources, context.signal);
@@ -55,6 +57,20 @@ export async function showDiff(context: ReadContext, change: Change, room: numbe
   const text = Buffer.from(patch).toString("utf8");
   if (patch.byteLength <= room) return { diff: text, left: "" };
   return { diff: wholeHunks(text, room), left: "too_large" };
+}
+
+/** How much of a renamed file is the same, in percent of its lines. */
+async function alike({ differ, signal }: ReadContext, before: Buffer | null, after: Buffer | null): Promise<number> {
+  if (before === null || after === null || before.length + after.length > SIDE_BYTES) return 0;
+  if (before.equals(after)) return 100;
+  const { added, removed } = await differ.hunks(before, after, undefined, signal);
+  const kept = linesOf(before) - removed;
+  return Math.floor((100 * kept) / Math.max(1, kept + Math.max(added, removed)));
+}
+
+function linesOf(bytes: Buffer): number {
+  const ends = newlines(binaryOf(bytes), 0, bytes.length);
+  return bytes.length > 0 && bytes.at(-1) !== 10 ? ends + 1 : ends;
 }
 
 /** The hunks of a diff that fit; "" when not even the first does. */
