@@ -17,11 +17,12 @@ export default defineConfig({
     // Hooks start daemons, and the machine may be busy.
     hookTimeout: 30_000 * scale,
     // A project is a suite of `npm test`.
-    projects: SUITES.map(({ name, folders }) => ({
+    projects: SUITES.map(({ name, folders, without = [] }) => ({
       extends: true as const,
       test: {
         name,
         include: folders.filter((folder) => existsSync(folder)).map((folder) => `${folder}/**/*${proof ? ".proof" : ""}.test.ts`),
+        exclude: without.map((folder) => `${folder}/**`),
         testTimeout: (name === "kernel" ? 120_000 : 30_000) * scale,
       },
     })),

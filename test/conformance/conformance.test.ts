@@ -1,0 +1,64 @@
+import { beforeAll, describe, expect, it } from "vitest";
+import { isLong } from "../helpers/scale.ts";
+import { type Site, startSite } from "../mcp/setup.ts";
+import { type Case, loadCases } from "./corpus.ts";
+import { runCase } from "./run-case.ts";
+import { overApi, overCli, overMcp, type Transport } from "./transports.ts";
+
+/** Every how many-th case is a process of its own in `npm test`. */
+const SAMPLED = 23;
+
+/** Runs cases one after another and gives what is otherwise than the corpus says, by name. */
+async function faultsOf(transport: Transport, cases: readonly Case[]): Promise<object> {
+  const faults: { [name: string]: object } = {};
+  for (const one of cases) {
+    const { envelope, after } = await runCase(transport, one);
+    const [got, wanted] = [
+      { envelope, after: after ?? null },
+      { envelope: one.expect, after: one.after ?? null },
+    ];
+    // Order of fields counts in results, which are texts, and nowhere else.
+    try {
+      expect(got).toEqual(wanted);
+    } catch {
+      faults[one.name] = { got, wanted };
+    }
+  }
+  return faults;
+}
+
+describe("CallTool", () => {
+  let transport: Transport;
+  beforeAll(async () => {
+    transport = await overApi();
+  });
+  it.each(loadCases())("%s answers as the corpus says", { timeout: 60_000 }, async (_tool, cases) => {
+    expect(await faultsOf(transport, cases)).toEqual({});
+  });
+});
+
+describe("one daemon", () => {
+  let site: Site;
+  beforeAll(async () => {
+    site = await startSite();
+  });
+
+  it("the MCP profile tools answers with the same envelopes", { timeout: 100_000 }, async () => {
+    const transport = await overMcp(site);
+    // Compression is the caller's choice there, and no argument.
+    const cases = loadCases().flatMap(([, some]) => some.filter(overTransports));
+    expect(await faultsOf(transport, cases)).toEqual({});
+  });
+
+  it("gin tool prints the same envelopes", { timeout: 100_000 }, async () => {
+    const all = loadCases().flatMap(([, some]) => some.filter(overTransports));
+    const cases = isLong ? all : all.filter((_one, index) => index % SAMPLED === 0);
+    expect(cases.length).toBeGreaterThan(20);
+    expect(await faultsOf(overCli(site), cases)).toEqual({});
+  });
+});
+
+/** Arguments that are refused before a daemon hears of them have a test of their own: test/kernel/cli/tool.test.ts, test/mcp/profiles.test.ts. */
+function overTransports({ args, compress }: Case): boolean {
+  return compress === undefined && !/\\ud[89a-f]/i.test(JSON.stringify(args));
+}

@@ -1,0 +1,60 @@
+import type { JsonObject } from "../../src/clients/sdk/index.ts";
+import { toolEnvelope } from "../../src/clients/sdk/index.ts";
+import { runGin } from "../helpers/gin.ts";
+import { startBridge } from "../mcp/bridge.ts";
+import { openTools } from "../unit/tools/site.ts";
+import type { Step } from "./corpus.ts";
+
+/** A way to call a tool over one workspace: the envelope as `gin tool` prints it. */
+export interface Transport {
+  readonly root: string;
+  call(step: Step): Promise<JsonObject>;
+}
+
+/** CallTool over HTTP. */
+export async function overApi(): Promise<Transport> {
+  const site = await openTools();
+  let calls = 0;
+  return {
+    root: site.root,
+    async call({ tool, args, request_id: id, compress }) {
+      calls += 1;
+      const answer = await site.call(tool, args, {
+        requestId: id ?? `case-${calls}`,
+        ...(compress === undefined ? {} : { compress }),
+      });
+      return toolEnvelope(JSON.parse(JSON.stringify(answer)) as JsonObject);
+    },
+  };
+}
+
+/** `gin tool`, a process a call, with a daemon that runs. */
+export function overCli(site: { readonly root: string; readonly host: string }): Transport {
+  return {
+    root: site.root,
+    async call(step) {
+      const { code, stdout, stderr } = await runGin(["tool"], { host: site.host, cwd: site.root, input: JSON.stringify(step) });
+      const envelope = JSON.parse(stdout) as JsonObject;
+      if (stderr !== "" || code !== (envelope.ok === true ? 0 : 1)) throw new Error(`ended with ${code}: ${stderr}`);
+      return envelope;
+    },
+  };
+}
+
+/** The MCP profile `tools`, all calls through one bridge. */
+export async function overMcp(site: { readonly root: string; readonly host: string }): Promise<Transport> {
+  const bridge = startBridge(["--host", site.host, "--root", site.root, "--profile", "tools"]);
+  await bridge.initialize();
+  return {
+    root: site.root,
+    async call({ tool, args, request_id: id }) {
+      const answer = await bridge.ask("tools/call", {
+        name: tool,
+        arguments: id === undefined ? args : { ...args, request_id: id },
+      });
+      const envelope = answer.result?.structuredContent;
+      if (envelope === undefined) throw new Error(`no envelope: ${JSON.stringify(answer)}`);
+      return envelope as JsonObject;
+    },
+  };
+}
