@@ -34,12 +34,15 @@ export interface Case extends Step {
 
 const folder = join(repo, "test", "conformance", "cases");
 
-/** Every case, by the file it stands in; a file is named for its tool. */
+/** Every case, by the file it stands in; a file is named for its tool, and has a case a line. */
 export function loadCases(): readonly (readonly [string, readonly Case[]])[] {
   return readdirSync(folder)
-    .filter((file) => file.endsWith(".json"))
+    .filter((file) => file.endsWith(".jsonl"))
     .sort()
-    .map((file) => [file.slice(0, -5), JSON.parse(readFileSync(join(folder, file), "utf8")) as Case[]] as const);
+    .map((file) => {
+      const lines = readFileSync(join(folder, file), "utf8").trimEnd().split("\n");
+      return [file.slice(0, -".jsonl".length), lines.map((line) => JSON.parse(line) as Case)] as const;
+    });
 }
 
 /** Looks things up while values are made: a file on disk, an entry of the caller's undo list. */

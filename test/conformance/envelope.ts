@@ -36,12 +36,13 @@ const BY_NAME: { readonly [field: string]: string } = {
   gin_version: "<version>",
   jinn_version: "<version>",
   detail_id: "<id>",
+  requestId: "<request id>",
 };
 
 function walk(value: JsonValue, name: string, root: string, hashes: ReadonlyMap<string, string>): JsonValue {
   if (typeof value === "string") return BY_NAME[name] ?? text(value, root, hashes);
   if (Array.isArray(value)) return value.map((one) => walk(one, "", root, hashes));
-  if (!isObject(value)) return value;
+  if (!isObject(value)) return name === "generation" ? "<generation>" : value;
   // How large a directory is, the file system says.
   if (value.type === "directory" && typeof value.size === "number") {
     const summary = String(value.summary).replace(`${value.size} bytes`, "<size> bytes");
