@@ -225,7 +225,7 @@ describe("fuzzy edits", () => {
 
   it("show_context marks the changed lines", async () => {
     const site = await openTools({ a: "1\n2\n3\n4\n5\n6\n7\n8\n9\n" });
-    const done = await site.ok("edit_file", { path: "a", old_text: "5", new_text: "five\nfünf", show_context: true });
+    const done = await site.ok("edit_file", { path: "a", old_text: "5", new_text: "five\nfünf", show_context: 3 });
     expect(done.result.split("\n").slice(1)).toEqual(
       ["   2\t2", "   3\t3", "   4\t4", "*  5\tfive", "*  6\tfünf", "   7\t6", "   8\t7", "   9\t8"].map((line) =>
         line.replace(/^(.) {2}/, "$1 "),

@@ -2,7 +2,7 @@ import { flagArg } from "../args.ts";
 import type { JsonMap, Tool, ToolResult, WriteContext } from "../types.ts";
 import { carryOut, type Edited, editOf, type TextEdit } from "./one-edit.ts";
 import { checkpointOf, IF_CHECKSUM, mergedPaths, merges, ON_CONFLICT, savedSha256, saveEdits, withMergeCall } from "./saving.ts";
-import { contextBlock, type ShownDiff, sha256Of, showDiff } from "./show.ts";
+import { contextBlock, SHOW_CONTEXT, type ShownDiff, sha256Of, showDiff } from "./show.ts";
 import { checksumArg, dryResult, type EditTarget, isStale, openTarget, staleError } from "./target.ts";
 import { bytesOf, decoded, fileText } from "./text.ts";
 
@@ -22,7 +22,7 @@ export const editFile: Tool = {
       new_text: { type: "string", description: "Text to put there, as it is: no character has a meaning" },
       dry_run: { type: "boolean", default: false, description: "Show the diff and change nothing" },
       fuzzy_indent: { type: "boolean", default: false, description: "Give new_text the indentation of the place" },
-      show_context: { type: "boolean", default: false, description: "Show the changed lines and those around them" },
+      show_context: SHOW_CONTEXT,
       if_checksum: IF_CHECKSUM,
       on_conflict: ON_CONFLICT,
     },
@@ -94,9 +94,9 @@ export function lineOf(path: string, edited: Edited): string {
 
 function summary(target: EditTarget, edit: TextEdit, edited: Edited, merged: boolean): string {
   const line = `${lineOf(target.path, edited)}${merged ? " (merged with a later change)" : ""}`;
-  const text = edit.showContext ? decoded(edited.raw) : undefined;
+  const text = edit.showContext > 0 ? decoded(edited.raw) : undefined;
   if (text === undefined) return line;
-  return `${line}\n${contextBlock(text, edited.firstLine, edited.firstLine + edited.newLines - 1)}`;
+  return `${line}\n${contextBlock(text, edited.firstLine, edited.firstLine + edited.newLines - 1, edit.showContext)}`;
 }
 
 function metaOf(edited: Edited, shown: ShownDiff, sha256: string, merged: boolean): JsonMap {

@@ -8,7 +8,7 @@ import { diffText, lineOf } from "./edit-file.ts";
 import { FileEdits, type IndexedEdit, type Outcome } from "./file-edits.ts";
 import { editOf } from "./one-edit.ts";
 import { checkpointOf, IF_CHECKSUM, mergedPaths, merges, ON_CONFLICT, savedSha256, saveEdits, withMergeCall } from "./saving.ts";
-import { contextBlock, type ShownDiff, sha256Of, showDiffs } from "./show.ts";
+import { contextBlock, SHOW_CONTEXT, type ShownDiff, sha256Of, showDiffs } from "./show.ts";
 import { checksumArg, dryResult, isStale, openTarget, staleError } from "./target.ts";
 import { decoded } from "./text.ts";
 
@@ -34,7 +34,7 @@ export const multiEdit: Tool = {
             new_text: { type: "string", description: "Text to put there, as it is" },
             if_checksum: IF_CHECKSUM,
             fuzzy_indent: { type: "boolean", default: false, description: "Give new_text the indentation of the place" },
-            show_context: { type: "boolean", default: false, description: "Show the changed lines and those around them" },
+            show_context: SHOW_CONTEXT,
           },
           required: ["path", "old_text", "new_text"],
           additionalProperties: false,
@@ -242,9 +242,9 @@ function summary(done: readonly Done[], merged: ReadonlySet<string>): string {
   const lines = done.slice(0, SHOWN_EDITS).map(({ edit, path, outcome }) => {
     if (outcome.kind === "repeated") return `skipped ${path}: edit ${edit.index} is edit ${outcome.of} again`;
     const line = lineOf(path, outcome.edited);
-    const text = edit.showContext ? decoded(outcome.edited.raw) : undefined;
+    const text = edit.showContext > 0 ? decoded(outcome.edited.raw) : undefined;
     const { firstLine, newLines } = outcome.edited;
-    return text === undefined ? line : `${line}\n${contextBlock(text, firstLine, firstLine + newLines - 1)}`;
+    return text === undefined ? line : `${line}\n${contextBlock(text, firstLine, firstLine + newLines - 1, edit.showContext)}`;
   });
   const more = done.length > SHOWN_EDITS ? [`... and ${done.length - SHOWN_EDITS} more`] : [];
   const also = [...merged].map((path) => `merged ${path} with a later change`);

@@ -1,5 +1,5 @@
 import { GinError, type Json } from "../../base/index.ts";
-import { flagArg, textArg } from "../args.ts";
+import { flagArg, numberArg, textArg } from "../args.ts";
 import type { JsonMap } from "../types.ts";
 import { findOld, type Match, SHOWN_LINES } from "./match.ts";
 import { nearMiss } from "./near-miss.ts";
@@ -13,7 +13,8 @@ export interface TextEdit {
   readonly old: Binary;
   readonly replacement: Binary;
   readonly reindent: boolean;
-  readonly showContext: boolean;
+  /** Lines around the change that are shown with it; 0 for none, and not the change either. */
+  readonly showContext: number;
 }
 
 /** What one edit did. */
@@ -36,7 +37,7 @@ export function editOf(args: JsonMap, field = "", index?: number): TextEdit {
     old,
     replacement: withoutMark(encoded(unixEnds(textArg(args, "new_text")), `${field}new_text`)),
     reindent: flagArg(args, "fuzzy_indent"),
-    showContext: flagArg(args, "show_context"),
+    showContext: numberArg(args, "show_context", 0),
   };
 }
 

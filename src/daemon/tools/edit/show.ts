@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { diffFile } from "../../history/index.ts";
 import type { Content } from "../../store/index.ts";
-import type { ReadContext } from "../types.ts";
+import type { ArgSchema, ReadContext } from "../types.ts";
 import { newlines } from "./match.ts";
 import { binaryOf } from "./text.ts";
 
@@ -98,17 +98,24 @@ export async function showDiffs(context: ReadContext, changes: readonly Change[]
   return shown;
 }
 
-/** Lines around a change that `show_context` shows, and most lines of it. */
-const AROUND = 3;
+/** How much around a change is shown with it: lines on each side. */
+export const SHOW_CONTEXT: ArgSchema = {
+  type: "integer",
+  minimum: 0,
+  default: 0,
+  description: "Show the changed lines with this many lines on each side; 0 shows none",
+};
+
+/** Most that is shown, whatever was asked for. */
 const SHOWN_LINES = 60;
 const SHOWN_BYTES = 8 * 1024;
 
-/** The lines around a place in text, the changed ones marked `*`. Lines from 1, inclusive; `last` before `first` marks none. */
-export function contextBlock(text: string, first: number, last: number): string {
+/** The `around` lines on each side of a place in text, the changed ones marked `*`. Lines from 1, inclusive; `last` before `first` marks none. */
+export function contextBlock(text: string, first: number, last: number, around: number): string {
   const lines = text.split(/\r\n?|\n/);
   if (lines.at(-1) === "") lines.pop();
-  const from = Math.max(1, first - AROUND);
-  const to = Math.min(lines.length, Math.max(first - 1, last) + AROUND, from + SHOWN_LINES - 1);
+  const from = Math.max(1, first - around);
+  const to = Math.min(lines.length, Math.max(first - 1, last) + around, from + SHOWN_LINES - 1);
   const width = String(to).length;
   const out: string[] = [];
   let bytes = 0;
