@@ -392,6 +392,17 @@ it("symlinks come back, gone, made or led elsewhere", async () => {
   expect((await undo(site, { checkpoint: gone })).error).toBeUndefined();
 });
 
+it("a file in place of a link, and a link in place of a file, are told apart", async () => {
+  const site = await open();
+  await write(site, "owner", "target.txt", "t\n");
+  await write(site, "owner", "a", "file\n");
+  const file = await shaAt(site, "a");
+  const made = await save(site, "owner", [{ path: "a", expect: file, link: "target.txt" }]);
+  // No save puts a file where a link stands: it would write through it.
+  expect((await undo(site, { checkpoint: made })).error.facts.paths).toMatchObject([{ path: "a", conflict: "kind" }]);
+  expect([readlinkSync(join(site.root, "a")), at(site, "target.txt")]).toEqual(["target.txt", "t\n"]);
+});
+
 it("a path, or all below one, becomes what it was at a checkpoint, in one checkpoint", async () => {
   const site = await open();
   await save(site, "ada", [

@@ -1,4 +1,5 @@
 import type { Checkpoint, Content, PathState } from "../../store/index.ts";
+import { MAX_TEXT_BYTES } from "../merge-path.ts";
 import { blame } from "./blame.ts";
 import type { Board, Conflict, Piece } from "./board.ts";
 import type { Lineage } from "./lineage.ts";
@@ -83,6 +84,11 @@ async function mergeText(
   states: { readonly before: Content; readonly after: Content; readonly executable: boolean },
   stop: (conflict: Conflict) => void,
 ): Promise<void> {
+  const sizes = [states.before.size, states.after.size, piece.state?.size ?? 0];
+  if (sizes.some((size) => size > MAX_TEXT_BYTES)) {
+    stop({ kind: "too_large", hunks: [] });
+    return;
+  }
   const from = view.reader.object(states.before.sha256);
   const made = view.reader.object(states.after.sha256);
   const now = await board.bytes(piece);

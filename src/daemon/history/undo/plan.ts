@@ -19,7 +19,7 @@ export async function makePlan(
   const pieces = [...board.pieces()].filter((piece) => asked.has(piece) || piece.changed);
   const paths = pieces.map((piece) => described(piece, skipConflicts)).sort((a, b) => (a.path < b.path ? -1 : 1));
   const undone = selected
-    .filter(({ checkpoint }) => [...(takers.get(checkpoint.id) ?? [])].some((piece) => piece.conflict === undefined))
+    .filter(({ checkpoint }) => [...(takers.get(checkpoint.id) ?? [])].some((piece) => piece.changed))
     .map(({ checkpoint }) => checkpoint.id);
   const clean = pieces.every((piece) => piece.conflict === undefined);
   const edits = await editsOf(view, board, limits);
@@ -29,7 +29,12 @@ export async function makePlan(
 /** A piece that conflicts stays as it is at head; what was to take its place there then conflicts too. */
 function stay(board: Board): void {
   const pieces = [...board.pieces()];
-  for (const piece of pieces) if (piece.conflict !== undefined) piece.reset();
+  const links = new Set(pieces.filter((piece) => piece.head.state?.kind === "symlink").map((piece) => piece.headPath));
+  for (const piece of pieces) {
+    // A save of content goes through a link that stands at the path, so none can put a file in its place.
+    if (piece.state?.kind === "file" && links.has(piece.path)) piece.refuse({ kind: "kind", hunks: [] });
+    if (piece.conflict !== undefined) piece.reset();
+  }
   for (let again = true; again; ) {
     again = false;
     const staying = new Map<string, Piece>();
