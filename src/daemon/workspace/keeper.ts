@@ -15,12 +15,17 @@ export class Keeper {
   #bytes = 0;
   #sent: Promise<unknown> = Promise.resolve();
 
-  constructor(store: Store) {
+  readonly #ask: boolean;
+
+  /** `ask`: whether to look first if a content is there; where most are new, sending one in vain costs less. */
+  constructor(store: Store, ask: boolean) {
     this.#store = store;
+    this.#ask = ask;
   }
 
   add(sha256: Hash, bytes: Uint8Array): void {
-    if (this.#waiting.has(sha256) || this.#sending.has(sha256) || this.#store.read.hasObject(sha256)) return;
+    if (this.#waiting.has(sha256) || this.#sending.has(sha256)) return;
+    if (this.#ask && this.#store.read.hasObject(sha256)) return;
     this.#waiting.set(sha256, { sha256, bytes });
     this.#bytes += bytes.byteLength;
   }

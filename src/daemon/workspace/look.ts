@@ -37,7 +37,7 @@ export class Look {
     this.#cache = cache;
     this.#end = end;
     this.#importing = importing;
-    this.#keeper = new Keeper(deps.store);
+    this.#keeper = new Keeper(deps.store, !importing);
     const { tree, generation } = host.line();
     this.#since = generation;
     this.#survey = new Survey(
