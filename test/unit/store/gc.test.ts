@@ -1,11 +1,14 @@
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { checkIntegrity } from "../../../src/daemon/store/index.ts";
+import { systemClock } from "../../../src/daemon/base/index.ts";
+import { checkIntegrity, createCollector } from "../../../src/daemon/store/index.ts";
 import { chance } from "../../helpers/random.ts";
 import { scaled } from "../../helpers/scale.ts";
 import { freshDirectory, Line, opened, sha } from "./fixture.ts";
 import { collect, counting, DAY, holes, limits } from "./gc-model.ts";
+
+const quiet = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
 
 /** Bytes that do not compress and that a name stands for. */
 function bytes(name: string, length: number): Buffer {
@@ -25,6 +28,65 @@ async function settle(line: Line): Promise<void> {
   const saves = line.store.read.openSaves(line.rowid).map(({ id }) => id);
   await line.store.write("durable", { saves });
 }
+
+describe("a collector", () => {
+  const parts = { clock: systemClock, log: quiet, checkpointMs: 100_000 * DAY, checkpointCount: 100_000, readersMs: 0 };
+
+  it("tends to everything that waits, however much an import brought, and looks at history the first time", async () => {
+    const { store, line, directory } = await place();
+    for (let round = 0; round < 8; round++) {
+      const files = Array.from({ length: 100 }, (_, index) => [`d${round}/f${index}`, `${round} ${index} `.repeat(600)] as const);
+      await line.save(Object.fromEntries(files), { journal: [] });
+    }
+    const before = store.read.facts();
+    expect([before.collectedMs, before.bytes > 3_000_000]).toEqual([0, true]);
+    const collector = createCollector({ store, ...parts, quotaBytes: 2 ** 30 });
+    await Promise.all([collector.tend(), collector.tend()]);
+    const after = store.read.facts();
+    expect(after.bytes).toBeLessThan(before.bytes / 3);
+    expect(after.neededBytes).toBeGreaterThan(after.bytes / 3);
+    expect(after.collectedMs).toBeGreaterThan(0);
+    expect(holes(line)).toEqual([]);
+    expect(checkIntegrity(directory, true).problems).toEqual([]);
+    await collector.close();
+    await expect(collector.collect({ dryRun: false })).rejects.toMatchObject({ reason: "BUSY" });
+  });
+
+  it("asks for the origin of every path it is going to thin, once, before anything is gone; a refusal does not stop it", async () => {
+    const { store, line } = await place();
+    for (let round = 0; round < 10; round++)
+      await line.save({ f: bytes(`${round}`, 9_000), [`g${round % 2}`]: `${round}` }, { journal: [] });
+    const asked: unknown[] = [];
+    const warned: string[] = [];
+    const keepOrigin = async (workspace: number, path: string, generation: number): Promise<void> => {
+      asked.push([workspace, path, generation, store.read.hasObject(sha(bytes("0", 9_000)))]);
+      if (path === "g0") throw new Error("no");
+    };
+    const log = { ...quiet, warn: (_: object, message: string) => void warned.push(message) };
+    const collector = createCollector({ store, ...parts, log, quotaBytes: 2 ** 30, keepOrigin });
+    await collector.collect({ dryRun: true, targetBytes: 0 });
+    expect(asked).toEqual([]);
+    await collector.collect({ dryRun: false, targetBytes: 0 });
+    expect(asked).toEqual(["f", "g0", "g1"].map((path) => [line.rowid, path, 10, true]));
+    expect(warned).toEqual(["origins of some paths could not be kept"]);
+    expect(store.read.hasObject(sha(bytes("0", 9_000)))).toBe(false);
+    await collector.close();
+  });
+
+  it("ends between two slices when its caller gives up, and the next run does the rest", async () => {
+    const { store, line } = await place();
+    for (let round = 0; round < 30; round++) await line.save({ f: bytes(`${round}`, 9_000) }, { journal: [] });
+    const collector = createCollector({ store, ...parts, quotaBytes: 2 ** 30 });
+    const given = new AbortController();
+    const cut = collector.collect({ dryRun: false, targetBytes: 0, signal: given.signal });
+    const next = collector.collect({ dryRun: false, targetBytes: 0 });
+    given.abort();
+    await expect(cut).rejects.toMatchObject({ reason: "CANCELLED" });
+    expect((await next).thinnedObjects).toBeGreaterThan(20);
+    expect(holes(line)).toEqual([]);
+    await collector.close();
+  });
+});
 
 describe("gc", () => {
   it("removes nothing that anything names while history is within its quota", async () => {
