@@ -137,6 +137,20 @@ describe("a cursor", () => {
     expect((await rest.take(2)).map(told)).toEqual(["save a.txt", "ready"]);
   });
 
+  it("of another life of the workspace goes on after a gap in everything", async () => {
+    const site = await openApi();
+    const { cursor } = await (await watching(site, {})).next();
+    await save(site, "a.txt");
+    const moved = { machine: "another", hostIdentity: "another", incarnations: ["in_renewed"], leaseIncarnation: "li_renewed" };
+    await site.store.write("takeover", moved);
+    await site.close();
+    const again = await openApi({ directory: site.directory });
+    const stream = await watching(again, { since: cursor });
+    expect((await stream.take(2)).map(told)).toEqual(["trimmed CHECKPOINT LEASE ANNOTATION", "ready"]);
+    await save(again, "b.txt");
+    expect(told(await stream.next())).toBe("save b.txt");
+  });
+
   it("is bound to principal, workspace and kinds, and cannot be altered", async () => {
     const site = await openApi({ callers: { bob: caller("bob") } });
     const { cursor } = await (await watching(site, { kinds: ["WATCH_KIND_LEASE"] })).next();
@@ -158,7 +172,11 @@ describe("a gap", () => {
     const reader = site.store.read as { -readonly [K in keyof Store["read"]]: Store["read"][K] };
     const real = reader.checkpointsAfter;
     reader.checkpointsAfter = (workspace, generation, limit) => real(workspace, Math.max(goneTo, generation), limit);
-    const { cursor } = await (await watching(site, {})).next();
+    const first = await watching(site, {});
+    const { cursor } = await first.next();
+    // Gone for good: what it was told others would be told as well.
+    first.leave();
+    await expect.poll(() => site.api.running()).toBe(0);
     await save(site, "a.txt");
     await save(site, "b.txt");
     goneTo = Number((await site.call("Context", {})).body.state.generation) - 1;
