@@ -97,6 +97,7 @@ async function serve(options: DaemonOptions, paths: HostPaths, config: Config, l
     checkpointMs: config.checkpoint_days * DAY_MS,
     checkpointCount: config.checkpoint_count,
     keepOrigin: (workspace, path, generation) => origins.keepSpans(workspace, path, generation),
+    importing: () => hosting.importing(),
   });
   const hosting = new Hosting({
     paths,

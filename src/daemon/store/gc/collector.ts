@@ -17,6 +17,8 @@ export interface CollectorDeps {
    * alone. What it throws is logged: the quota holds even where an origin is lost.
    */
   readonly keepOrigin?: (workspace: number, path: string, generation: number) => Promise<void>;
+  /** Whether a first look at a whole tree goes on: its contents are in the store before anything names them. Default never. */
+  readonly importing?: () => boolean;
   /** Milliseconds that reads under way get to leave what is going to be removed. Default 2,000. */
   readonly readersMs?: number;
 }
@@ -74,7 +76,7 @@ class SliceDriver implements Collector {
   }
 
   collect(input: CollectInput): Promise<GarbageReport> {
-    return this.#inTurn(() => this.#comeDown(input, 0));
+    return this.#inTurn(() => this.#comeDown(input, this.#deps.importing?.() === true ? GRACE_MS : 0));
   }
 
   tend(): Promise<void> {
