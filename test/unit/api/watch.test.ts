@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { LIMITS } from "../../../src/daemon/api/index.ts";
-import { type Clock, systemClock } from "../../../src/daemon/base/index.ts";
+import { Streams } from "../../../src/daemon/api/streams.ts";
+import { type Clock, type GinError, systemClock } from "../../../src/daemon/base/index.ts";
 import type { Store } from "../../../src/daemon/store/index.ts";
 import { type ApiSite, caller, openApi } from "./site.ts";
 import { told, watching } from "./watching.ts";
@@ -297,5 +298,25 @@ describe("the end", () => {
     open[0]?.leave();
     await expect.poll(() => site.api.running()).toBe(most);
     expect(told(await (await watching(site, {})).next())).toBe("ready");
+  });
+
+  it("is waited for by nobody else: so many of all, the next is BUSY until one ends", () => {
+    const streams = new Streams();
+    const each = LIMITS.streams_principal.value;
+    const leave: (() => void)[] = [];
+    for (let index = 0; index < LIMITS.streams.value; index += 1) leave.push(streams.enter(`p${Math.floor(index / each)}`));
+    const reasonOf = (enter: () => unknown): string => {
+      try {
+        enter();
+      } catch (thrown) {
+        return (thrown as GinError).reason;
+      }
+      return "";
+    };
+    expect(reasonOf(() => streams.enter("late"))).toBe("BUSY");
+    leave[0]?.();
+    expect(streams.size).toBe(LIMITS.streams.value - 1);
+    expect(reasonOf(() => streams.enter("p1"))).toBe("BUSY");
+    expect(reasonOf(() => streams.enter("late"))).toBe("");
   });
 });
