@@ -16,7 +16,7 @@ export interface Reversed {
   /** What became of it since the checkpoint. */
   readonly lineage: Lineage;
   /** Checkpoints that are being taken back: none of them stands in the way. */
-  readonly selected: ReadonlySet<string>;
+  readonly selected: { has(checkpoint: string): boolean };
   /** What is left for following texts step by step. */
   readonly purse: { steps: number };
   readonly pace: Pace;
@@ -137,7 +137,7 @@ function laterTexts(view: UndoView, change: Reversed, piece: Piece, now: Uint8Ar
 }
 
 /** The newest later checkpoint that is not being taken back. */
-function inTheWay(view: UndoView, { lineage, selected }: Reversed): Pick<Conflict, "by"> {
+export function inTheWay(view: UndoView, { lineage, selected }: Pick<Reversed, "lineage" | "selected">): Pick<Conflict, "by"> {
   const newest = lineage.versions.find((version) => !selected.has(version.checkpoint));
   if (newest === undefined) return {};
   const principal = view.reader.checkpoint(newest.checkpoint)?.principal ?? "";
