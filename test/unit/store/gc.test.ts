@@ -254,6 +254,27 @@ describe("gc", () => {
     expect(holes(back)).toEqual([]);
   });
 
+  it("unlinks nothing that a backup still copies, and the backup is whole", async () => {
+    const { store, line, directory } = await place();
+    const large = (name: string) => Buffer.alloc(9_000_000, Buffer.from(sha(name), "hex"));
+    for (let round = 0; round < 9; round++) await line.save({ f: large(`v${round}`), [`s${round}`]: bytes(`${round}`, 50_000) });
+    await settle(line);
+    const copy = join(directory, "..", "copy");
+    const phases: string[] = [];
+    const copying = store.write("backup", { directory: copy });
+    const collecting = collect(store, limits({ targetBytes: 0 }), async (_, phase) => {
+      phases.push(phase);
+      await new Promise((resolve) => setImmediate(resolve));
+    });
+    await copying;
+    await collecting;
+    expect(phases).toContain("wait");
+    expect(holes(line)).toEqual([]);
+    expect(checkIntegrity(directory, true).problems).toEqual([]);
+    expect(checkIntegrity(copy, true).problems).toEqual([]);
+    expect(existsSync(join(directory, "side", "000001.seg"))).toBe(false);
+  });
+
   it("refuses a save that counts on a content gc took after it was planned, and takes it when it is planned anew", async () => {
     const { store, line } = await place();
     await line.save({ f: "one" });

@@ -6,7 +6,7 @@ import { beginRun, type Run } from "./run.ts";
 import type { GarbageOptions, GarbageStep } from "./types.ts";
 
 /** Slices between two looks at the WAL: one that removes may write a mebibyte. */
-const WAL_STEPS = 32;
+const WAL_STEPS = 8;
 
 /**
  * The run of gc that is under way in the store thread, if any.
