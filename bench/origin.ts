@@ -69,7 +69,15 @@ while (!done) {
 }
 const spans = await first;
 const firstMs = performance.now() - firstFrom;
-const times = await sideBySide({ gin: ask, page: () => sdk.origin({ path: "src/file.ts" }) }, { runs: RUNS, warm: 50 });
+const times = await sideBySide(
+  {
+    gin: ask,
+    page: () => sdk.origin({ path: "src/file.ts" }),
+    // What the machine makes of the smallest call there is, in the same run.
+    read: () => sdk.readPath({ path: "src/file.ts", content: false }),
+  },
+  { runs: RUNS, warm: 50 },
+);
 const blame = await sideBySide({ git: () => gitDo("blame", "--porcelain", "src/file.ts") }, { runs: 20, warm: 2 });
 report(
   "origin",
@@ -77,12 +85,14 @@ report(
     "git blame to Origin, warm": atLeast(blame.git.p50 / times.gin.p50, 5),
     "p99 of a page of 100 spans, warm, in ms": atMost(times.page.at(0.99), 5),
     "p99 of the whole file, warm, in ms": shown(times.gin.at(0.99)),
+    "p99 of a read without content, in ms": shown(times.read.at(0.99)),
     "git blame to the first Origin": shown(blame.git.p50 / firstMs),
     "slowest other call meanwhile, in ms": shown(slowest),
   },
   {
     origin_p50_ms: times.gin.p50,
     page_of_100_p50_ms: times.page.p50,
+    read_p50_ms: times.read.p50,
     first_ms: firstMs,
     git_blame_p50_ms: blame.git.p50,
     spans,
