@@ -114,7 +114,7 @@ export function refusal(
   if (first !== undefined && conflicts.every((path) => path.conflict === "base_unavailable")) {
     return new GinError("CONTENT_NOT_KEPT", `${names} cannot be taken back: the bytes of then are not kept`, undefined, {
       ...more,
-      facts: { path: first.path, sha256: first.missing ?? "", path_count: conflicts.length },
+      facts: { path: first.path, sha256: first.missing ?? "" },
     });
   }
   const suggestion =

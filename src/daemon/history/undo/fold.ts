@@ -1,3 +1,4 @@
+import { GinError } from "../../base/index.ts";
 import type { Checkpoint, PathChange, PathState } from "../../store/index.ts";
 import { Board, type Piece } from "./board.ts";
 import { inTheWay, reverseContent } from "./content.ts";
@@ -76,12 +77,13 @@ class Fold {
 
   async #changesOf(checkpoint: Checkpoint, except: ReadonlySet<string> | undefined): Promise<PathChange[]> {
     const changes: PathChange[] = [];
-    for (let offset = 0; ; offset += PAGE) {
-      const { paths, count } = this.#view.reader.touched(checkpoint.id, offset, PAGE);
+    for (;;) {
+      const { paths, count } = this.#view.reader.touched(checkpoint.id, changes.length, PAGE);
       checkLooked(this.#limits, count);
       changes.push(...paths);
       await this.#pace.next();
-      if (paths.length < PAGE) break;
+      if (changes.length >= count) break;
+      if (paths.length === 0) throw trimmed(checkpoint);
     }
     return except === undefined ? changes : changes.filter((change) => !except.has(change.path));
   }
@@ -172,4 +174,10 @@ class Fold {
       await this.#restore(checkpoint, change.path, change.before);
     }
   }
+}
+
+function trimmed(checkpoint: Checkpoint): GinError {
+  return new GinError("HISTORY_TRIMMED", "what that checkpoint changed is not kept any more", undefined, {
+    facts: { checkpoint: checkpoint.id },
+  });
 }
