@@ -46,7 +46,10 @@ export class Tracker {
   readonly #cache: StatCache;
   readonly #wanted = new Wanted();
   readonly #end = new AbortController();
+  /** Whether first sights are changes: true from just before `#done`, so that the base misses none. */
   #imported: boolean;
+  /** Whether there is a base. */
+  #done: boolean;
   #baseCommit: string;
   #progress: Tally = { files: 0, bytes: 0, directoriesLeft: 0, unreadable: 0, note: "" };
   #waiters: Waiter[] = [];
@@ -61,6 +64,7 @@ export class Tracker {
     this.#host = host;
     this.#cache = new StatCache(deps, deps.row.rowid);
     this.#imported = deps.row.imported;
+    this.#done = deps.row.imported;
     this.#baseCommit = deps.row.gitCommit;
   }
 
@@ -73,17 +77,19 @@ export class Tracker {
   start(): void {
     if (this.#deps.import !== true) return;
     this.#wanted.whole = true;
-    this.#running = this.#watch().finally(() => {
-      this.#running = undefined;
-      this.#run();
-    });
+    this.#running = this.#watch()
+      .catch((thrown: unknown) => this.#failed(toGinError(thrown), []))
+      .finally(() => {
+        this.#running = undefined;
+        this.#run();
+      });
   }
 
   /** As Workspace.sync. */
   sync(signal: AbortSignal | undefined): Promise<State> {
     if (this.#end.signal.aborted) return Promise.reject(new GinError("BUSY", "the workspace is being closed"));
     if (signal?.aborted === true) return Promise.reject(cancelled());
-    if (this.#deps.import === true && !this.#imported) return Promise.reject(notReady(this.progress()));
+    if (this.#deps.import === true && !this.#done) return Promise.reject(notReady(this.progress()));
     return new Promise((resolve, reject) => {
       const waiter: Waiter = { resolve, reject };
       signal?.addEventListener("abort", () => reject(cancelled()), { once: true });
@@ -96,7 +102,7 @@ export class Tracker {
 
   progress(): ImportProgress {
     const { files, bytes, directoriesLeft, unreadable, note } = this.#progress;
-    return { done: this.#imported, files, bytes, directoriesLeft, unreadable, note: this.#problem || note };
+    return { done: this.#done, files, bytes, directoriesLeft, unreadable, note: this.#problem || note };
   }
 
   watching(): WatchHealth | undefined {
@@ -108,7 +114,7 @@ export class Tracker {
     if (head === undefined) return undefined;
     const headCommit = head.commit ?? "";
     const baseCommit = this.#baseCommit;
-    return { baseCommit, headCommit, branch: head.branch ?? "", headMoved: this.#imported && headCommit !== baseCommit };
+    return { baseCommit, headCommit, branch: head.branch ?? "", headMoved: this.#done && headCommit !== baseCommit };
   }
 
   /** Ends a look under way at its next step; what it had found and not recorded is found again by the next start. */
@@ -169,6 +175,7 @@ export class Tracker {
           this.#imported = false;
           throw thrown;
         });
+        this.#done = true;
       }
       this.#wait = FIRST_WAIT_MS;
       this.#problem = "";
