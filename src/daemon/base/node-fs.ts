@@ -10,6 +10,7 @@ export const nodeFs: Fs = {
   closeSync: (fd) => fs.closeSync(fd),
   fstatSync: (fd) => fs.fstatSync(fd, { bigint: true }),
   lstatSync: (path) => fs.lstatSync(path, { bigint: true }),
+  lstatIfThereSync: (path) => fs.lstatSync(path, { bigint: true, throwIfNoEntry: false }),
   readSync: (fd, into, offset, length, position) => fs.readSync(fd, into, offset, length, position),
   writeSync: (fd, from, offset, length, position) => fs.writeSync(fd, from, offset, length, position),
   fchmodSync: (fd, mode) => fs.fchmodSync(fd, mode),

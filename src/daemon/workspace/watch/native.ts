@@ -7,6 +7,8 @@ import { type Sink, type Source, SourceFailure, type WatcherDeps } from "./sourc
 const OPEN_DIRECTORY = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW;
 /** Milliseconds of setting watches after which others run. */
 const SLICE_MS = 10;
+/** Directories held open one in the other while a tree is watched. */
+const DEPTH = 64;
 /** Names of one directory that are looked at one by one; of more, the directory's list is read. */
 const FEW = 16;
 /** Errors of a directory that went, or that is not for us: it is left out. */
@@ -92,22 +94,45 @@ export class NativeSource implements Source {
     const rest = [from];
     let until = clock.monotonicMs() + SLICE_MS;
     for (let path = rest.pop(); path !== undefined; path = rest.pop()) {
-      if (this.#closed) return;
-      rest.push(...this.#watchOne(path, tell));
-      if (clock.monotonicMs() >= until) {
+      const fd = this.#closed ? undefined : this.#open(path);
+      if (fd === undefined) {
+        this.#forget(path);
+        continue;
+      }
+      for (const _ of this.#visit(path, fd, tell, rest, 0)) {
+        if (this.#closed) break;
+        if (clock.monotonicMs() < until) continue;
         await new Promise<void>((resolve) => setImmediate(resolve));
         until = clock.monotonicMs() + SLICE_MS;
       }
     }
   }
 
-  /** Watches one directory; gives those in it that are to be watched as well. */
-  #watchOne(path: string, tell: boolean): string[] {
-    const fd = this.#open(path);
-    if (fd === undefined) {
-      this.#forget(path);
-      return [];
+  /** One directory a step, each opened from the one above it; closes `fd`. Those too deep are left to `rest`. */
+  *#visit(path: string, fd: number, tell: boolean, rest: string[], depth: number): Generator<void> {
+    try {
+      const names = this.#watchOne(path, fd, tell);
+      yield;
+      for (const name of names) {
+        const child = join(path, name);
+        if (this.#deps.ignored(child, true)) continue;
+        if (depth === DEPTH) {
+          rest.push(child);
+          continue;
+        }
+        const below = this.#openIn(fd, name);
+        if (below === undefined) this.#forget(child);
+        else yield* this.#visit(child, below, tell, rest, depth + 1);
+      }
+    } finally {
+      this.#deps.fs.closeSync(fd);
     }
+  }
+
+  /** Watches one open directory; gives the names of the directories in it. */
+  #watchOne(path: string, fd: number, tell: boolean): string[] {
+    // What was let go of meanwhile, since it moved, has its new place to be watched at.
+    if (path !== "" && !this.#watched.has(parentOf(path))) return [];
     try {
       const stat = this.#deps.fs.fstatSync(fd);
       // What is mounted below is not of this workspace.
@@ -119,18 +144,13 @@ export class NativeSource implements Source {
       }
       if (tell) this.#sink.directory(path);
       const below: string[] = [];
-      for (const { name, directory } of this.#deps.directories.entries(procName(fd))) {
-        if (name === undefined || !directory) continue;
-        const child = join(path, name);
-        if (!this.#deps.ignored(child, true)) below.push(child);
-      }
+      for (const { name, directory } of this.#deps.directories.entries(procName(fd)))
+        if (name !== undefined && directory) below.push(name);
       return below;
     } catch (thrown) {
       const failure = thrown instanceof SourceFailure ? thrown : failureOf(thrown, "open");
       if (failure === undefined) return [];
       throw failure;
-    } finally {
-      this.#deps.fs.closeSync(fd);
     }
   }
 
@@ -158,23 +178,27 @@ export class NativeSource implements Source {
 
   /** The directory at a path by its handle; undefined when there is none that may be watched. Throws SourceFailure when descriptors are out. */
   #open(path: string): number | undefined {
-    const { fs } = this.#deps;
     let fd = this.#top;
-    if (fd === undefined) return undefined;
-    const names = path === "" ? ["."] : path.split("/");
-    for (const name of names) {
+    for (const name of path === "" ? ["."] : path.split("/")) {
+      if (fd === undefined) return undefined;
       const parent: number = fd;
       try {
-        fd = fs.openSync(`${procName(parent)}/${name}`, OPEN_DIRECTORY);
-      } catch (thrown) {
-        const failure = failureOf(thrown, "open");
-        if (failure !== undefined) throw failure;
-        return undefined;
+        fd = this.#openIn(parent, name);
       } finally {
-        if (parent !== this.#top) fs.closeSync(parent);
+        if (parent !== this.#top) this.#deps.fs.closeSync(parent);
       }
     }
     return fd;
+  }
+
+  #openIn(parent: number, name: string): number | undefined {
+    try {
+      return this.#deps.fs.openSync(`${procName(parent)}/${name}`, OPEN_DIRECTORY);
+    } catch (thrown) {
+      const failure = failureOf(thrown, "open");
+      if (failure !== undefined) throw failure;
+      return undefined;
+    }
   }
 
   #event(path: string, label: string, name: string | undefined, renamed: boolean): void {
