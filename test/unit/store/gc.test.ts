@@ -290,6 +290,17 @@ describe("gc", () => {
     expect(holes(line)).toEqual([]);
   });
 
+  it("looks into a directory that was changed and changed back before gc came to it", async () => {
+    const { store, line } = await place();
+    await line.save({ "d/f": "as it was", "d/untouched": "only here" }, { journal: [] });
+    await store.write("gc.begin", limits({ targetBytes: 0 }));
+    await line.save({ "d/f": "changed" }, { journal: [] });
+    await line.save({ "d/f": "as it was" }, { journal: [] });
+    for (let phase = ""; phase !== "done"; ) ({ phase } = await store.write("gc.step", { durable: false }));
+    expect(store.read.hasObject(sha("only here"))).toBe(true);
+    expect(holes(line)).toEqual([]);
+  });
+
   it("takes nothing that saves between its slices came to need: random saves, reverts and plans held back", async () => {
     const random = chance("gc-race");
     for (let history = 0; history < scaled(4); history++) {
