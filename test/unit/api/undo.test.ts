@@ -311,10 +311,25 @@ it("a swap of names is swapped back, and a name that is taken or changed again i
   expect([at(site, "a.txt"), at(site, "b.txt")]).toEqual(["a\n", "b\n"]);
   const moved = await save(site, "ada", [{ path: "a.txt", rename_to: "c.txt" }]);
   const taken = await write(site, "bob", "a.txt", "bob's a\n");
-  expect((await undo(site, { checkpoint: moved })).error.facts.paths).toMatchObject([{ path: "c.txt", conflict: "occupied" }]);
+  expect((await undo(site, { checkpoint: moved })).error.facts.paths).toMatchObject([
+    { path: "c.txt", conflict: "occupied", changed_by: "bob" },
+  ]);
   await undo(site, { checkpoint: taken });
   await save(site, "bob", [{ path: "c.txt", rename_to: "d.txt" }]);
-  expect((await undo(site, { checkpoint: moved })).error.facts.paths).toMatchObject([{ path: "d.txt", conflict: "renamed" }]);
+  expect((await undo(site, { checkpoint: moved })).error.facts.paths).toMatchObject([
+    { path: "d.txt", conflict: "renamed", changed_by: "bob" },
+  ]);
+  await save(site, "bob", [{ path: "d.txt", rename_to: "a.txt" }]);
+  expect((await undo(site, { checkpoint: moved })).body).toMatchObject({ no_change: true });
+  const both = await save(site, "ada", [{ path: "a.txt", rename_to: "e.txt", text: "e\n" }]);
+  await save(site, "bob", [{ path: "e.txt", rename_to: "a.txt" }]);
+  expect((await undo(site, { checkpoint: both })).error).toBeUndefined();
+  expect(at(site, "a.txt")).toBe("a\n");
+  const last = await save(site, "ada", [{ path: "a.txt", rename_to: "f.txt" }]);
+  await save(site, "bob", [{ path: "f.txt", delete: true }]);
+  expect((await undo(site, { checkpoint: last })).error.facts.paths).toMatchObject([
+    { path: "f.txt", conflict: "delete_modify" },
+  ]);
 });
 
 it("what others changed in a file one made, or did with a file one deleted, is never taken along", async () => {

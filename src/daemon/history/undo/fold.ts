@@ -1,6 +1,6 @@
 import { GinError } from "../../base/index.ts";
 import type { Checkpoint, PathChange, PathState } from "../../store/index.ts";
-import { Board, type Piece } from "./board.ts";
+import { Board, type Conflict, type Piece } from "./board.ts";
 import { inTheWay, reverseContent } from "./content.ts";
 import { checkLooked } from "./limits.ts";
 import { type Lineage, Lineages } from "./lineage.ts";
@@ -131,6 +131,12 @@ class Fold {
     } else await this.#content(checkpoint, piece, before, null, { path, names: NONE, versions: [] });
   }
 
+  /** Who touched a path last. */
+  #lastAt(path: string): Pick<Conflict, "by"> {
+    const last = this.#view.reader.lastTouch(this.#view.workspace, path);
+    return last === undefined ? {} : { by: { checkpoint: last.id, principal: last.principal } };
+  }
+
   #content(checkpoint: Checkpoint, piece: Piece, before: PathState, after: PathState, lineage: Lineage): Promise<void> {
     const change = { checkpoint, before, after, lineage, selected: this.#selected, purse: this.#purse, pace: this.#pace };
     return reverseContent(this.#view, this.board, piece, change);
@@ -149,23 +155,24 @@ class Fold {
       const { piece, change } = arrival;
       const from = change.renamedFrom ?? change.path;
       if (piece.conflict !== undefined) continue;
+      const lineage = this.#lineages.of(change.path, checkpoint.generation);
+      const by = inTheWay(this.#view, { lineage, selected: this.#selected });
       if (piece.head.blocked === true) piece.refuse({ kind: "kind", hunks: [] });
-      // A name it had before this rename is nothing to give back when a later one gave it another.
-      else if (piece.path !== change.path) {
-        if (piece.path !== from) piece.refuse({ kind: "renamed", hunks: [] });
-      } else {
+      else if (piece.state === null) piece.refuse({ kind: "delete_modify", hunks: [], ...by });
+      // A name it got later is not this rename's to take away, unless it is the one to go back to.
+      else if (piece.path !== change.path && piece.path !== from) piece.refuse({ kind: "renamed", hunks: [], ...by });
+      else {
         const before = byPath.get(from)?.before ?? change.after;
-        const lineage = this.#lineages.of(change.path, checkpoint.generation);
         await this.#content(checkpoint, piece, before, change.after, lineage);
-        if (piece.conflict === undefined) moving.push({ ...arrival, from });
+        if (piece.conflict === undefined && piece.path !== from) moving.push({ ...arrival, from });
       }
     }
     for (const { piece } of moving) this.board.lift(piece);
     for (const { piece, from } of moving) {
       const holder = await this.board.holder(from);
       const target = await this.board.at(from);
-      if (holder !== undefined || target.head.blocked === true) piece.refuse({ kind: "occupied", hunks: [] });
-      else piece.path = from;
+      if (holder === undefined && target.head.blocked !== true) piece.path = from;
+      else piece.refuse({ kind: "occupied", hunks: [], ...this.#lastAt(from) });
       this.board.settle(piece);
     }
     // A file that made room for an arrival, and went nowhere itself, comes back.
