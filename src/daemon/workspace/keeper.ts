@@ -37,7 +37,10 @@ export class Keeper {
 
   /** Sends what waits, once the batch before it is in the store; rejects when that one was refused. */
   async send(): Promise<void> {
-    await this.#sent;
+    const before = this.#sent;
+    await before;
+    // Another caller's turn came first, and took what waited.
+    if (this.#sent !== before) return this.send();
     if (this.#waiting.size === 0) return;
     const objects = [...this.#waiting.values()];
     this.#sending = new Map(this.#waiting);
@@ -48,7 +51,7 @@ export class Keeper {
     this.#sent.catch(() => {});
   }
 
-  /** Everything added is in the store. */
+  /** Everything added so far is in the store. */
   async settle(): Promise<void> {
     await this.send();
     await this.#sent;

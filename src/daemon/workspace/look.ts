@@ -2,6 +2,7 @@ import { type FailPoint, GinError, toGinError } from "../base/index.ts";
 import { type HeadTree, makeBase } from "./base.ts";
 import type { WorkspaceDeps } from "./deps.ts";
 import { Keeper } from "./keeper.ts";
+import type { Observed } from "./observe.ts";
 import { stepping } from "./slice.ts";
 import type { StatCache } from "./stat-cache.ts";
 import { Survey, type Tally } from "./survey.ts";
@@ -129,18 +130,21 @@ export class Look {
     const seen = this.#survey.take();
     const since = this.#since;
     this.#since = this.#host.line().generation;
+    this.#recording = this.#hand(since, seen);
+    // Whoever waits for it next is told; meanwhile nobody does.
+    this.#recording.catch(() => {});
+  }
+
+  async #hand(since: number, seen: readonly Observed[]): Promise<void> {
     await this.#keeper.settle();
     if (this.#importing) this.#hit("import.kept");
     // Just before it counts: a root that is gone must not be taken for files that are.
     this.#deps.root.check();
-    const turn = this.#host.record({ since, seen }).then(async ({ again }) => {
-      this.#again.push(...again);
-      if (!this.#importing) return;
-      this.#hit("import.recorded");
-      await this.#cache.flush();
-    });
-    this.#recording = turn;
-    turn.catch(() => {});
+    const { again } = await this.#host.record({ since, seen });
+    this.#again.push(...again);
+    if (!this.#importing) return;
+    this.#hit("import.recorded");
+    await this.#cache.flush();
   }
 
   async #readHead(): Promise<HeadTree | undefined> {
