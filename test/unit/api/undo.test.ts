@@ -450,6 +450,8 @@ it("a path, or all below one, becomes what it was at a checkpoint, in one checkp
   expect((await redo(site, all.body.checkpoint)).error).toBeUndefined();
   expect(there(site, "src/b.txt")).toBe(false);
   expect(at(site, "src/c.txt")).toBe("c\n");
+  expect((await undo(site, { path: ".", checkpoint: then })).error).toBeUndefined();
+  expect([at(site, "other.txt"), at(site, "src/b.txt"), there(site, "src/c.txt")]).toEqual(["o\n", "b\n", false]);
 });
 
 it("content that is not kept is said so", async () => {

@@ -15,7 +15,7 @@ export type Selection =
   | { readonly kind: "path"; readonly path: string; readonly at: Checkpoint };
 
 /** Checkpoints read in one go, and generations looked through in one go. */
-const PAGE = 500;
+const PAGE = 100;
 const WINDOW = 5_000;
 
 /** Causes that are a principal's own work; what it undid, and what it took over from others, is undone by checkpoint. */
