@@ -40,6 +40,8 @@ export class Garbage {
         return { phase: "lost", durable: false, damaged: true };
       throw thrown;
     }
+    // The file gets shorter with the WAL's checkpoint only.
+    if (next.done === true) this.#steps = WAL_STEPS - 1;
     if (next.done === true) return { phase: "done", durable: false, report: next.value as never };
     this.#run = run;
     return next.value;
