@@ -467,6 +467,25 @@ it("content that is not kept is said so", async () => {
   expect(at(site, "big.bin")).toBe("small\n");
 });
 
+it("after gc what is kept comes back, and what was given up is said so", async () => {
+  const site = await openApi({ callers, requireLease: "never", quotaBytes: 2 ** 20 });
+  const text = (round: number): string => `first ${round}\n${`${round} ${"x".repeat(50)}\n`.repeat(200)}`;
+  const ids: string[] = [];
+  for (let round = 0; round < 30; round += 1) ids.push(await write(site, "ada", "a.txt", text(round)));
+  await site.store.write("durable", { saves: site.store.read.openSaves(1).map(({ id }) => id) });
+  expect((await site.admin("CollectGarbage", { request_id: "gc", target_bytes: "50000" })).error).toBeUndefined();
+  const { keptFrom } = site.store.read.workspace(1) ?? { keptFrom: 0 };
+  const log = site.store.read.checkpoints({ workspace: 1, limit: 100 });
+  const thinned = log.find(({ generation }) => generation < keptFrom);
+  const told = ["CONTENT_NOT_KEPT", "HISTORY_TRIMMED", "ID_NOT_FOUND"];
+  expect(told).toContain((await undo(site, { checkpoint: thinned?.id ?? ids[0] })).error.reason);
+  expect(told.slice(1)).toContain((await undo(site, { path: "a.txt", checkpoint: thinned?.id ?? ids[0] })).error.reason);
+  expect(at(site, "a.txt")).toBe(text(29));
+  const since = log.find(({ generation }) => generation === keptFrom + 1);
+  expect((await undo(site, { principal: "ada", since: since?.id })).error).toBeUndefined();
+  expect(at(site, "a.txt")).toBe(text(ids.indexOf(since?.id ?? "")));
+});
+
 it("selections that say too little, too much or nothing known are refused", async () => {
   const site = await open();
   const made = await write(site, "ada", "a.txt", "1\n");
