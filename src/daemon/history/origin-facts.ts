@@ -3,6 +3,8 @@ import type { OriginFact } from "./origin-types.ts";
 
 /** Facts held in memory for each workspace. */
 const FACTS = 20_000;
+/** Characters of a message that a fact carries. */
+const MESSAGE_CHARACTERS = 200;
 
 /** Who made a generation: asked of the log once, for it never changes. */
 export class Facts {
@@ -21,8 +23,8 @@ export class Facts {
     if (known !== undefined) return known;
     const row = this.#reader.checkpointAt(workspace, generation);
     if (row === undefined) return undefined;
-    const { id, cause, principal, requestId, message, timeMs } = row;
-    const fact = { checkpoint: id, generation, cause, principal, requestId, message, timeMs };
+    const { id, cause, principal, requestId, timeMs } = row;
+    const fact = { checkpoint: id, generation, cause, principal, requestId, message: briefly(row.message), timeMs };
     const facts = this.#known.get(workspace) ?? new Map<number, OriginFact>();
     this.#known.set(workspace, facts.set(generation, fact));
     for (const old of facts.keys()) {
@@ -31,4 +33,10 @@ export class Facts {
     }
     return fact;
   }
+}
+
+/** The first line, cut between two characters: a thousand lines of a page may each carry it. */
+function briefly(message: string): string {
+  const line = message.split(/\r?\n/, 1)[0] ?? "";
+  return line.length <= MESSAGE_CHARACTERS ? line : line.slice(0, MESSAGE_CHARACTERS).replace(/[\ud800-\udbff]$/, "");
 }

@@ -8,7 +8,7 @@ import { wholeId } from "../undoing.ts";
 
 /** Lines of an excerpt that are shown. */
 const EXCERPT_LINES = 6;
-/** Notes of one thread that are shown: as many as the daemon gives in a page. */
+/** Notes of a thread asked for in each page: as many as the daemon gives. */
 const MOST = 1000;
 
 const STYLES: { readonly [standing: string]: Style } = {
@@ -70,8 +70,12 @@ async function threadsOf(context: Context, annotations: readonly JsonObject[]): 
   const threads = new Set(annotations.map((note) => text(note, "thread")));
   const notes: JsonObject[] = [];
   for (const thread of [...threads].reverse()) {
-    const answer = await context.session().run("list_annotations", { thread, limit: MOST });
-    notes.push(...list(answer, "annotations"));
+    let cursor = "";
+    do {
+      const answer = await context.session().run("list_annotations", { thread, limit: MOST, ...(cursor !== "" && { cursor }) });
+      notes.push(...list(answer, "annotations"));
+      cursor = text(answer, "next_cursor");
+    } while (cursor !== "");
   }
   return notes;
 }
