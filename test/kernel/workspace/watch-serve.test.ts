@@ -1,8 +1,10 @@
+import { once } from "node:events";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test, vi } from "vitest";
 import { startDaemon } from "../../helpers/daemon.ts";
-import { runGin } from "../../helpers/gin.ts";
+import { ginBin, runGin } from "../../helpers/gin.ts";
+import { runCommand, spawnOwned } from "../../helpers/process.ts";
 import { tempHost } from "../../helpers/temp.ts";
 
 interface Seen {
@@ -42,3 +44,27 @@ test.each(["native", "chokidar", "polling", "off"])(
     await daemon.stop();
   },
 );
+
+test("a daemon that the system gives too few watches polls, still records, and says what mends it", async (ctx) => {
+  const limit = "echo 2 > /proc/sys/user/max_inotify_watches";
+  const possible = await runCommand("unshare", ["-Ur", "sh", "-c", limit]).catch(() => undefined);
+  if (possible?.code !== 0) ctx.skip("no user namespace with limits of its own");
+  const { root, host } = tempHost();
+  for (const name of ["a", "b", "c"]) mkdirSync(join(root, name));
+  const serve = `${limit}; exec "$0" "$1" serve --host "$2" --root "$3" --listen none`;
+  const daemon = spawnOwned("unshare", ["-Ur", "sh", "-c", serve, process.execPath, ginBin, host, root]);
+  daemon.stderr.resume();
+  await once(daemon.stdout, "data");
+  const context = async (): Promise<Seen> => JSON.parse((await runGin(["context", "--full", "--json"], { host })).stdout) as Seen;
+  await vi.waitFor(async () => expect((await context()).watcher.note).not.toBe(""), { timeout: 30_000, interval: 100 });
+  const before = await context();
+  expect(before.watcher).toMatchObject({ kind: "polling", healthy: false, directories: "0" });
+  expect(before.watcher.note).toMatch(/sudo sysctl fs\.inotify\.max_user_watches=\d+$/);
+  await vi.waitFor(async () => expect((await context()).import.done).toBe(true), { timeout: 30_000, interval: 100 });
+  const { generation } = (await context()).state;
+  writeFileSync(join(root, "b/new.txt"), "x");
+  await vi.waitFor(async () => expect(Number((await context()).state.generation)).toBeGreaterThan(Number(generation)), {
+    timeout: 30_000,
+    interval: 100,
+  });
+});

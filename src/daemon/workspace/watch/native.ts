@@ -165,7 +165,7 @@ export class NativeSource implements Source {
     try {
       handle = this.#deps.directories.watch(procName(fd), {
         event: (name, renamed) => this.#event(path, label, name, renamed),
-        failed: () => this.#look(path, undefined),
+        failed: () => this.#over(path, label),
       });
     } catch (thrown) {
       const failure = failureOf(thrown, "watch");
@@ -219,6 +219,15 @@ export class NativeSource implements Source {
     const child = join(path, name);
     if (renamed) this.#look(path, name);
     else if (!this.#deps.ignored(child, this.#watched.has(child))) this.#sink.path(child);
+  }
+
+  /** A watch ended by itself: its directory is looked at, and watched anew if it is still there. */
+  #over(path: string, label: string): void {
+    const watched = this.#watched.get(path);
+    if (this.#closed || watched?.label !== label) return;
+    watched.doubtful = true;
+    if (path === "") this.#flooded();
+    else this.#look(parentOf(path), path.slice(path.lastIndexOf("/") + 1));
   }
 
   /** Events were dropped: those of new directories may be among them, so every directory is looked at once more. */
