@@ -19,6 +19,8 @@ const CHUNK_BYTES = 32 * 1024 * 1024;
  */
 export class Look {
   readonly tally: Tally = { files: 0, bytes: 0, directoriesLeft: 0, unreadable: 0, note: "" };
+  /** How long it took, in milliseconds, to read the paths that were read by themselves. */
+  readonly slow = new Map<string, number>();
   readonly #deps: WorkspaceDeps;
   readonly #host: TrackerHost;
   readonly #cache: StatCache;
@@ -108,7 +110,9 @@ export class Look {
     return stepping(root, clock, steps, async () => {
       this.#check();
       for (let path = later.pop(); path !== undefined; path = later.pop()) {
+        const from = clock.monotonicMs();
         await this.#survey.settle(path);
+        this.slow.set(path, clock.monotonicMs() - from);
         this.#check();
         await this.#send();
       }

@@ -3,6 +3,7 @@ import type { Line } from "./commit-builder.ts";
 import type { WorkspaceDeps } from "./deps.ts";
 import { Look } from "./look.ts";
 import { notReady } from "./not-ready.ts";
+import { Patience } from "./patience.ts";
 import { StatCache } from "./stat-cache.ts";
 import type { Tally } from "./survey.ts";
 import type { Burst } from "./turns.ts";
@@ -46,6 +47,7 @@ export class Tracker {
   readonly #cache: StatCache;
   readonly #wanted = new Wanted();
   readonly #end = new AbortController();
+  readonly #patience: Patience;
   /** Whether first sights are changes: true from just before `#done`, so that the base misses none. */
   #imported: boolean;
   /** Whether there is a base. */
@@ -63,6 +65,10 @@ export class Tracker {
     this.#deps = deps;
     this.#host = host;
     this.#cache = new StatCache(deps, deps.row.rowid);
+    this.#patience = new Patience(deps.clock, (path) => {
+      this.#wanted.add(path, undefined);
+      this.#run();
+    });
     this.#imported = deps.row.imported;
     this.#done = deps.row.imported;
     this.#baseCommit = deps.row.gitCommit;
@@ -120,6 +126,7 @@ export class Tracker {
   /** Ends a look under way at its next step; what it had found and not recorded is found again by the next start. */
   async close(): Promise<void> {
     this.#end.abort();
+    this.#patience.close();
     this.#retryNow();
     await this.#deps.watcher?.close();
     await this.#running;
@@ -134,7 +141,7 @@ export class Tracker {
     await this.#readRules();
     await watcher?.start({
       hint: (paths) => {
-        for (const path of paths) this.#wanted.add(path, ignore?.changed(path));
+        for (const path of paths) if (!this.#patience.putsOff(path)) this.#wanted.add(path, ignore?.changed(path));
         this.#run();
       },
       overflow: () =>
@@ -168,6 +175,8 @@ export class Tracker {
       const look = new Look(this.#deps, this.#host, this.#cache, this.#end.signal, importing);
       if (work.whole) this.#progress = look.tally;
       for (const path of await look.run(work)) this.#wanted.add(path, undefined);
+      for (const [path, ms] of look.slow) this.#patience.took(path, ms);
+      if (work.whole) this.#wanted.files = look.tally.files;
       if (importing) {
         // From here on what is seen for the first time was made after the import.
         this.#imported = true;
