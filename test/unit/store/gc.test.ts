@@ -226,6 +226,23 @@ describe("gc", () => {
     expect(checkIntegrity(directory, true).problems).toEqual([]);
   });
 
+  it("leaves the rows by which annotated lines are followed", async () => {
+    const { store, line } = await place();
+    const ids: string[] = [];
+    for (let round = 1; round <= 40; round++) {
+      const touched = [3, 5, 12].includes(round) ? { quiet: `${round}` } : { loud: `${round}` };
+      ids.push(await line.save(touched as Record<string, string>, { journal: [] }, { timeMs: round < 30 ? 1 : 20 * DAY }));
+    }
+    const made = { id: "an_1", workspace: line.rowid, checkpoint: ids[4] ?? "", principal: "a", requestId: "r", thread: "an_1" };
+    const anchors = [{ path: "quiet", startLine: 1, endLine: 1, sha256: sha("5"), text: "5" }];
+    const annotation = { ...made, text: "why", replyTo: "", corrects: "", evidenceId: "", timeMs: 1, seq: 0, anchors };
+    await store.write("annotation.write", { annotation });
+    await collect(store, limits({ nowMs: 100 * DAY }));
+    const left = store.read.checkpoints({ workspace: line.rowid, limit: 100 }).map(({ generation }) => generation);
+    expect(left).toEqual([...Array.from({ length: 11 }, (_, index) => 40 - index), 12, 5]);
+    expect(holes(line)).toEqual([]);
+  });
+
   it("unlinks side segments that are empty and rewrites those that are nearly so", async () => {
     const { store, line, directory } = await place();
     const large = (name: string) => Buffer.alloc(9_000_000, Buffer.from(sha(name), "hex"));
