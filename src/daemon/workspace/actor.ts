@@ -375,8 +375,11 @@ export class WorkspaceActor implements Workspace {
   async #repairTurn(): Promise<void> {
     const turn = this.#queue.shift();
     try {
-      this.#line = await this.#finisher.repair(this.#line);
+      const before = this.#line;
+      this.#line = await this.#finisher.repair(before);
       if (turn?.kind === "repair") turn.resolve();
+      // What a repair records moves the head as any save does.
+      if (this.#line !== before) for (const listener of this.#listeners) listener(this.state());
     } catch (thrown) {
       this.#deps.log.error({ err: thrown }, "a repair failed");
       turn?.reject(thrown);

@@ -1,5 +1,6 @@
 import { execFile } from "node:child_process";
-import { mkdirSync } from "node:fs";
+import { mkdirSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { promisify } from "node:util";
 
 const run = promisify(execFile);
@@ -46,7 +47,15 @@ export class Project {
       const raw = await this.#git(["diff-tree", "-r", "-z", "--no-renames", from, to]);
       changes.push({ commit: to, files: parseRaw(raw.toString()) });
     }
-    return { start: commits[0] ?? "", end: commits.at(-1) ?? "", changes };
+    const blobs = changes.flatMap(({ files }) => files.flatMap(({ before, after }) => [before, after])).filter((id) => id !== "");
+    const there = await this.#there(blobs);
+    const lacks = (id: string): boolean => id !== "" && !there.has(id);
+    // A path one of whose contents a partial clone lacks is left out of all changes.
+    const without = new Set(
+      changes.flatMap(({ files }) => files.filter(({ before, after }) => lacks(before) || lacks(after)).map(({ path }) => path)),
+    );
+    const whole = changes.map((one) => ({ ...one, files: one.files.filter(({ path }) => !without.has(path)) }));
+    return { start: commits[0] ?? "", end: commits.at(-1) ?? "", changes: whole };
   }
 
   /** Every regular file of a commit that may be replayed, with its blob. */
@@ -59,6 +68,8 @@ export class Project {
       const [, mode = "", blob = "", path = ""] = found;
       if (!LEFT_OUT.test(path)) files.set(path, { blob, executable: mode === "100755" });
     }
+    const there = await this.#there([...files.values()].map(({ blob }) => blob));
+    for (const [path, { blob }] of files) if (!there.has(blob)) files.delete(path);
     return files;
   }
 
@@ -69,16 +80,44 @@ export class Project {
   /** Writes a commit's files below a directory that it makes. */
   async checkOut(commit: string, directory: string): Promise<void> {
     mkdirSync(directory, { recursive: true });
-    const archive = await this.#git(["archive", "--format=tar", commit]);
-    const child = run("tar", ["-x", "-C", directory, "--no-same-owner"]);
-    child.child.stdin?.end(archive);
-    await child;
+    const files = [...(await this.tree(commit))];
+    const blobs = await this.#blobs(files.map(([, { blob }]) => blob));
+    for (const [path, { blob, executable }] of files) {
+      const bytes = blobs.get(blob);
+      if (bytes === undefined) continue;
+      mkdirSync(dirname(join(directory, path)), { recursive: true });
+      writeFileSync(join(directory, path), bytes, { mode: executable ? 0o755 : 0o644 });
+    }
   }
 
-  async #git(args: readonly string[]): Promise<Buffer> {
+  /** Contents by id; those a partial clone lacks are left out. */
+  async #blobs(ids: readonly string[]): Promise<Map<string, Buffer>> {
+    const found = new Map<string, Buffer>();
+    const out = await this.#git(["cat-file", "--batch"], `${[...new Set(ids)].join("\n")}\n`);
+    for (let at = 0; at < out.length; ) {
+      const end = out.indexOf(10, at);
+      const [id = "", kind, size] = out.toString("latin1", at, end).split(" ");
+      at = end + 1;
+      if (kind !== "blob") continue;
+      found.set(id, out.subarray(at, at + Number(size)));
+      at += Number(size) + 1;
+    }
+    return found;
+  }
+
+  /** Which of these a partial clone has. */
+  async #there(ids: readonly string[]): Promise<Set<string>> {
+    const out = await this.#git(["cat-file", "--batch-check"], `${[...new Set(ids)].join("\n")}\n`);
+    const lines = out.toString().split("\n");
+    return new Set(lines.filter((line) => line.includes(" blob ")).map((line) => line.split(" ")[0] ?? ""));
+  }
+
+  async #git(args: readonly string[], input = ""): Promise<Buffer> {
     const env = { ...process.env, GIT_CONFIG_GLOBAL: "/dev/null", GIT_CONFIG_SYSTEM: "/dev/null", GIT_OPTIONAL_LOCKS: "0" };
     const options = { cwd: this.#repository, env, encoding: "buffer", maxBuffer: 2 ** 30 } as const;
-    return (await run("git", ["-c", "safe.directory=*", ...args], options)).stdout;
+    const child = run("git", ["-c", "safe.directory=*", ...args], options);
+    if (input !== "") child.child.stdin?.end(input);
+    return (await child).stdout;
   }
 }
 

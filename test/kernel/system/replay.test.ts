@@ -47,10 +47,6 @@ it("the origin, log and diff agree with what was replayed, and undoing one agent
   await project.checkOut(history.start, root);
   const files = await project.tree(history.start);
   expect(files.size).toBeGreaterThanOrEqual(LEAST_FILES);
-  for (const { files: changed } of history.changes)
-    for (const { path, before } of changed)
-      if (before === "" && !files.has(path)) rmSync(join(root, path), { recursive: true, force: true });
-
   const daemon = await startDaemon({ host, root, args: ["--listen", "none"], env: { XDG_RUNTIME_DIR: tempDir("run") } });
   const owner = new PatientClient(daemon.ready.socket, "owner");
   const agents = new Map(ACTORS.map((name) => [name, new PatientClient(daemon.ready.socket, name)]));
