@@ -17,6 +17,8 @@ export interface Fs {
   fchmodSync(fd: number, mode: number): void;
   ftruncateSync(fd: number, length: number): void;
   readdirSync(path: string | Buffer): Buffer[];
+  /** Names with whether each may be a directory: true as well where the file system does not say without a look at the entry. */
+  readdirTypesSync(path: string | Buffer): { readonly name: Buffer; readonly directory: boolean }[];
   readlinkSync(path: string | Buffer): Buffer;
   symlinkSync(target: string | Buffer, path: string | Buffer): void;
   linkSync(from: string | Buffer, to: string | Buffer): void;
