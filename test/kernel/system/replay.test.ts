@@ -13,7 +13,7 @@ import { chance } from "../../helpers/random.ts";
 import { repo } from "../../helpers/repo.ts";
 import { tempDir } from "../../helpers/temp.ts";
 import { logOf } from "./log.ts";
-import { PatientClient } from "./patient.ts";
+import { generationOf, PatientClient } from "./patient.ts";
 import { type Change, type FileChange, Project } from "./project-history.ts";
 
 const GIVEN = process.env.GIN_TEST_PROJECT;
@@ -26,11 +26,12 @@ type Actor = (typeof ACTORS)[number];
 
 const sha = (bytes: Uint8Array): string => createHash("sha256").update(bytes).digest("hex");
 
-/** One replayed change: who made it, and the checkpoint it is. */
+/** One replayed change: who made it, and the generations it took: one of an agent, as many as it was seen in of an editor. */
 interface Replayed {
   readonly actor: Actor;
   readonly change: Change;
-  readonly checkpoint: string;
+  readonly from: number;
+  readonly to: number;
 }
 
 it("the origin, log and diff agree with what was replayed, and undoing one agent leaves the others' work", {
@@ -50,18 +51,18 @@ it("the origin, log and diff agree with what was replayed, and undoing one agent
   const daemon = await startDaemon({ host, root, args: ["--listen", "none"], env: { XDG_RUNTIME_DIR: tempDir("run") } });
   const owner = new PatientClient(daemon.ready.socket, "owner");
   const agents = new Map(ACTORS.map((name) => [name, new PatientClient(daemon.ready.socket, name)]));
-  const settle = async (): Promise<string> => {
+  const settle = async (): Promise<number> => {
     for (;;) {
       try {
         const answer = await owner.run("diff", { from: "head", to: "head", summary: true });
-        return String((answer.state as JsonObject).head);
+        return generationOf(answer);
       } catch (thrown) {
         if (!(thrown instanceof EngineError) || thrown.detail.reason !== "NOT_READY") throw thrown;
         await wait(thrown.detail.retryAfterMs || 50);
       }
     }
   };
-  await settle();
+  let generation = await settle();
 
   const replayed: Replayed[] = [];
   const blobs = new Map<string, Buffer>();
@@ -76,8 +77,10 @@ it("the origin, log and diff agree with what was replayed, and undoing one agent
     if (change.files.length === 0) continue;
     const actor = random.pick(ACTORS);
     if (actor === "editor") {
-      for (const file of change.files) await editOutside(root, file, blob, random.maybe(0.5));
-      replayed.push({ actor, change, checkpoint: await settle() });
+      for (const file of change.files) await editOutside(root, join(place, "scratch"), file, blob);
+      const to = await settle();
+      replayed.push({ actor, change, from: generation + 1, to });
+      generation = to;
       continue;
     }
     const edits: JsonObject[] = [];
@@ -87,7 +90,9 @@ it("the origin, log and diff agree with what was replayed, and undoing one agent
       else edits.push({ path, expect: expectation, data: (await blob(after)).toString("base64"), executable });
     }
     const answer = await agents.get(actor)?.run("save", { request_id: `replay-${index}`, message: change.commit, edits });
-    replayed.push({ actor, change, checkpoint: String(answer?.checkpoint) });
+    const to = generationOf(answer ?? {});
+    replayed.push({ actor, change, from: generation + 1, to });
+    generation = to;
   }
 
   // The disk is the end of the history.
@@ -102,21 +107,28 @@ it("the origin, log and diff agree with what was replayed, and undoing one agent
     void executable;
   }
 
-  // The log: each change is one checkpoint with its paths and its hashes.
-  const log = new Map((await logOf(owner)).map((entry) => [entry.id, entry]));
-  for (const { actor, change, checkpoint } of replayed) {
-    const entry = log.get(checkpoint);
-    if (entry === undefined) {
-      faults.push(`${change.commit} of ${actor} is not in the log`);
-      continue;
+  // The log: each change with its paths and its hashes, an agent's in one checkpoint.
+  const log = new Map((await logOf(owner)).map((entry) => [entry.generation, entry]));
+  /** Which checkpoint a path was changed in, by the change. */
+  const made = new Map<Replayed, Map<string, string>>();
+  for (const one of replayed) {
+    const { actor, change, from, to } = one;
+    const found = new Map<string, { readonly after: string; readonly checkpoint: string }>();
+    for (let at = from; at <= to; at++) {
+      const entry = log.get(at);
+      if (entry === undefined) faults.push(`generation ${at} is not in the log`);
+      else if ((entry.cause === "CAUSE_EXTERNAL") !== (actor === "editor"))
+        faults.push(`${change.commit} of ${actor} is ${entry.cause}`);
+      for (const { path, after } of entry?.paths ?? []) found.set(path, { after, checkpoint: entry?.id ?? "" });
     }
-    if ((entry.cause === "CAUSE_EXTERNAL") !== (actor === "editor"))
-      faults.push(`${change.commit} of ${actor} is ${entry.cause}`);
-    const wanted = new Map<string, string>();
-    for (const { path, after } of change.files) wanted.set(path, after === "" ? "" : sha(await blob(after)));
-    const found = new Map(entry.paths.map((one) => [one.path, one.after]));
-    for (const [path, after] of wanted) if (found.get(path) !== after) faults.push(`${change.commit}: ${path} in the log`);
-    for (const path of found.keys()) if (!wanted.has(path)) faults.push(`${change.commit}: the log adds ${path}`);
+    if (actor !== "editor" && from !== to) faults.push(`${change.commit} of ${actor} took ${to - from + 1} generations`);
+    for (const { path, after } of change.files) {
+      const wanted = after === "" ? "" : sha(await blob(after));
+      if (found.get(path)?.after !== wanted) faults.push(`${change.commit} of ${actor}: ${path} in the log`);
+    }
+    for (const path of found.keys())
+      if (!change.files.some((file) => file.path === path)) faults.push(`${change.commit}: the log adds ${path}`);
+    made.set(one, new Map([...found].map(([path, { checkpoint }]) => [path, checkpoint])));
   }
 
   // The diff: its patch makes the end of the start.
@@ -145,7 +157,7 @@ it("the origin, log and diff agree with what was replayed, and undoing one agent
   }
 
   // Origin: line by line what a model says that carries each version's lines on.
-  const expected = await modelOf(replayed, blob);
+  const expected = await modelOf(replayed, made, blob);
   const texts = [...touched].filter((path) => existsSync(join(root, path)) && expected.get(path) !== undefined).slice(0, ORIGINS);
   let lines = 0;
   for (const path of texts) {
@@ -190,11 +202,12 @@ it("the origin, log and diff agree with what was replayed, and undoing one agent
   return undefined;
 });
 
+/** As editors save: another file takes its place. What is written in place may be seen half written, and is then two changes. */
 async function editOutside(
   root: string,
+  scratch: string,
   file: FileChange,
   blob: (id: string) => Promise<Buffer>,
-  inPlace: boolean,
 ): Promise<void> {
   const at = join(root, file.path);
   if (file.after === "") {
@@ -202,21 +215,21 @@ async function editOutside(
     return;
   }
   mkdirSync(dirname(at), { recursive: true });
-  const bytes = await blob(file.after);
-  const target = inPlace ? at : `${at}.editing~`;
-  writeFileSync(target, bytes);
-  chmodSync(target, file.executable ? 0o755 : 0o644);
-  if (!inPlace) renameSync(target, at);
+  writeFileSync(scratch, await blob(file.after));
+  chmodSync(scratch, file.executable ? 0o755 : 0o644);
+  renameSync(scratch, at);
 }
 
 /** For each file that is text in all its versions: the checkpoint of each line, "" for the import. */
 async function modelOf(
   replayed: readonly Replayed[],
+  made: ReadonlyMap<Replayed, ReadonlyMap<string, string>>,
   blob: (id: string) => Promise<Buffer>,
 ): Promise<Map<string, string[] | undefined>> {
   const lines = new Map<string, string[] | undefined>();
-  for (const { change, checkpoint } of replayed) {
-    for (const { path, before, after } of change.files) {
+  for (const one of replayed) {
+    for (const { path, before, after } of one.change.files) {
+      const checkpoint = made.get(one)?.get(path) ?? "";
       const [from, to] = [before === "" ? undefined : await blob(before), after === "" ? undefined : await blob(after)];
       if (to === undefined) {
         lines.delete(path);
