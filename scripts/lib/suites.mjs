@@ -11,12 +11,28 @@ function otherRooms() {
   return rooms.filter(({ name }) => !HISTORY.includes(name)).map(({ name }) => `test/unit/${name}`);
 }
 
-/** Suites of `npm test` in their order: folders, and the seconds each may take on two cores. */
+/** Processes, kills and real days of the whole tree, its history and its followers: beginnings of files below test/kernel. */
+const LIVING = [
+  "workspace/watch",
+  "workspace/bursts",
+  "workspace/import",
+  "listener/watch",
+  "store/gc",
+  "system/undo",
+  "system/replay",
+  "daemon/restore",
+].map((name) => `test/kernel/${name}*`);
+
+/**
+ * Suites of `npm test` in their order: folders, and the seconds each may take on two cores. `only` takes the test files that begin so, `without`
+ * leaves them to another suite.
+ */
 export const SUITES = [
   { name: "repo", folders: ["test/repo"], seconds: 60 },
   { name: "unit", folders: otherRooms(), seconds: 60 },
   { name: "history", folders: HISTORY.map((name) => `test/unit/${name}`), seconds: 75 },
-  { name: "kernel", folders: ["test/kernel"], seconds: 180 },
+  { name: "kernel", folders: ["test/kernel"], without: LIVING, seconds: 180 },
+  { name: "living", folders: ["test/kernel"], only: LIVING, seconds: 75 },
   { name: "mcp", folders: ["test/mcp"], seconds: 50 },
   { name: "docs", folders: ["test/docs"], seconds: 60 },
 ];
