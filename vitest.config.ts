@@ -8,6 +8,9 @@ const proof = process.env.GIN_TEST_KIND === "proof";
 /** Larger counts need longer bounds: tests state theirs for scale 1. */
 const scale = Math.max(1, Number(process.env.GIN_TEST_SCALE ?? "1")) * (proof ? 10 : 1);
 
+/** The test files that a pattern begins. */
+const filesOf = (beginning: string): string => `${beginning}${proof ? ".proof" : ""}.test.ts`;
+
 export default defineConfig({
   test: {
     // Real processes, sockets and databases: forks keep a crash or a leaked handle inside one file.
@@ -17,13 +20,13 @@ export default defineConfig({
     // Hooks start daemons, and the machine may be busy.
     hookTimeout: 30_000 * scale,
     // A project is a suite of `npm test`.
-    projects: SUITES.map(({ name, folders, without = [] }) => ({
+    projects: SUITES.map(({ name, folders, only, without = [] }) => ({
       extends: true as const,
       test: {
         name,
-        include: folders.filter((folder) => existsSync(folder)).map((folder) => `${folder}/**/*${proof ? ".proof" : ""}.test.ts`),
-        exclude: without.map((folder) => `${folder}/**`),
-        testTimeout: (name === "kernel" ? 120_000 : 30_000) * scale,
+        include: (only ?? folders.filter((folder) => existsSync(folder)).map((folder) => `${folder}/**/*`)).map(filesOf),
+        exclude: without.map(filesOf),
+        testTimeout: (name === "kernel" || name === "living" ? 120_000 : 30_000) * scale,
       },
     })),
   },

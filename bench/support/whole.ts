@@ -15,8 +15,8 @@ export function plant(root: string, count: number): void {
   let state = 1;
   for (let index = 0; index < count; index++) {
     state = (Math.imul(state, 1_103_515_245) + 12_345) & 0x7fffffff;
-    const directory = join(root, `d${index % 20}`, `e${Math.floor(index / 50)}`);
-    if (index % 50 < 20) mkdirSync(directory, { recursive: true });
+    const directory = join(root, `d${Math.floor(index / 1_000)}`, `e${Math.floor(index / 50) % 20}`);
+    if (index % 50 === 0) mkdirSync(directory, { recursive: true });
     let text = `file ${index}\n`;
     while (text.length < 512 + (state % 7_680)) text += `line ${text.length} of ${index}, ${state}\n`;
     writeFileSync(join(directory, `f${index}.txt`), text);

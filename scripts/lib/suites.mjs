@@ -2,14 +2,40 @@ import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { root } from "./run.mjs";
 
-/** Suites of `npm test` in their order: folders, those in them that are another suite's, and the seconds each may take on two cores. */
+/** Rooms whose unit tests are suites of their own. */
+const HISTORY = ["history", "annotation", "api"];
+
+/** Every other room's; the tools have a suite of their own as well. */
+function otherRooms() {
+  const rooms = readdirSync(join(root, "test/unit"), { withFileTypes: true }).filter((entry) => entry.isDirectory());
+  return rooms.filter(({ name }) => ![...HISTORY, "tools"].includes(name)).map(({ name }) => `test/unit/${name}`);
+}
+
+/** Processes, kills and real days of the whole tree, its history and its followers: beginnings of files below test/kernel. */
+const LIVING = [
+  "workspace/watch",
+  "workspace/bursts",
+  "workspace/import",
+  "listener/watch",
+  "store/gc",
+  "system/undo",
+  "system/replay",
+  "daemon/restore",
+].map((name) => `test/kernel/${name}*`);
+
+/**
+ * Suites of `npm test` in their order: folders, and the seconds each may take on two cores. `only` takes the test files that begin so, `without`
+ * leaves them to another suite.
+ */
 export const SUITES = [
   { name: "repo", folders: ["test/repo"], seconds: 60 },
-  { name: "unit", folders: ["test/unit"], without: ["test/unit/tools"], seconds: 60 },
-  { name: "kernel", folders: ["test/kernel"], seconds: 180 },
+  { name: "unit", folders: otherRooms(), seconds: 60 },
+  { name: "history", folders: HISTORY.map((name) => `test/unit/${name}`), seconds: 75 },
+  { name: "kernel", folders: ["test/kernel"], without: LIVING, seconds: 180 },
+  { name: "living", folders: ["test/kernel"], only: LIVING, seconds: 75 },
   { name: "tools", folders: ["test/conformance", "test/unit/tools"], seconds: 100 },
   { name: "mcp", folders: ["test/mcp"], seconds: 50 },
-  { name: "docs", folders: ["test/docs"], seconds: 30 },
+  { name: "docs", folders: ["test/docs"], seconds: 60 },
 ];
 
 /** Seconds for checks and the build together. */

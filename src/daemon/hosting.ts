@@ -153,6 +153,13 @@ export class Hosting {
     return this.#list.reduce((sum, { workspace }) => sum + (workspace?.queued() ?? 0) + (workspace?.applyPending() ?? 0), 0);
   }
 
+  /** Whether the first look at some whole tree goes on. */
+  importing(): boolean {
+    return this.#list.some(
+      ({ workspace }) => workspace?.importProgress().done === false && workspace.status().status === "active",
+    );
+  }
+
   /** Leases held, over all workspaces. */
   leases(): number {
     return this.#list.reduce(

@@ -100,7 +100,8 @@ async function serve(options: DaemonOptions, paths: HostPaths, config: Config, l
     quotaBytes: config.quota_bytes,
     checkpointMs: config.checkpoint_days * DAY_MS,
     checkpointCount: config.checkpoint_count,
-    keepOrigin: (workspace, path, generation) => origins.keepSpans(workspace, path, generation),
+    keepOrigin: (workspace, path, generation, signal) => origins.keepSpans(workspace, path, generation, signal),
+    importing: () => hosting.importing(),
   });
   const hosting = new Hosting({
     paths,

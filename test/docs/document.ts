@@ -41,6 +41,6 @@ export function describeDocument(document: string): void {
           expect(masked(result.stdout), `line ${line}`).toBe(masked(output));
         }
       }
-    }, 60_000);
+    }, 120_000);
   });
 }

@@ -72,6 +72,8 @@ const lintCases: readonly [kind: string, folder: string, text: string, says: str
 const typeCases: readonly [kind: string, folder: string, from: string][] = [
   ["lease to workspace", "src/daemon/lease", "../workspace/index.ts"],
   ["store to lease", "src/daemon/store", "../lease/index.ts"],
+  ["annotation to history", "src/daemon/annotation", "../history/index.ts"],
+  ["history to annotation", "src/daemon/history", "../annotation/index.ts"],
   ["policy to api", "src/daemon/policy", "../api/index.ts"],
   ["sdk to daemon", "src/clients/sdk", "../../daemon/base/index.ts"],
 ];

@@ -168,7 +168,7 @@ function storeCheck(paths: HostPaths): Check {
     }
     const found = String(connection.pragma("quick_check(1)", { simple: true }));
     if (found === "ok") return check("store", "ok", `sound (${bytes(String(fs.statSync(file).size))})`);
-    return check("store", "wrong", `damaged: ${found}`, "stop the daemon and put a backup of the store in its place");
+    return check("store", "wrong", `damaged: ${found}`, "gin stop, then gin restore BACKUP --replace");
   } catch (thrown) {
     const text = thrown instanceof Error ? thrown.message : String(thrown);
     return check(

@@ -91,7 +91,9 @@ function contextOf(parsed: Pick<Context, "values" | "positionals">, io: Io, err:
   let settled: SessionOptions | undefined;
   const sessionOf = (): SessionOptions => {
     const onNotice = (text: string): void => err.line(`gin: ${text}`);
-    settled ??= { ...sessionOptions(parsed.values, io.env), client: "gin-cli", oneShot: true, onNotice };
+    const onImporting = (progress: { files: string; directoriesLeft: string }): void =>
+      err.line(`gin: the directory is being imported: ${progress.files} files, ${progress.directoriesLeft} directories left`);
+    settled ??= { ...sessionOptions(parsed.values, io.env), client: "gin-cli", oneShot: true, onNotice, onImporting };
     return settled;
   };
   return {

@@ -26,6 +26,11 @@ export interface SessionOptions {
   readonly oneShot?: boolean | undefined;
   /** Called with a sentence for the person (a newer or older daemon); default: nobody hears it. */
   readonly onNotice?: ((text: string) => void) | undefined;
+  /**
+   * Told while `Session.run` waits for a workspace's first look at its whole tree, with how far it is. Without it nothing waits: the
+   * call is refused with NOT_READY.
+   */
+  readonly onImporting?: ((progress: { readonly files: string; readonly directoriesLeft: string }) => void) | undefined;
   /** Daemon program to start; default the one beside this bundle. */
   readonly daemon?: string | undefined;
 }

@@ -8,7 +8,7 @@ import {
   readTokenFile,
   VERSION,
 } from "../../paths/index.ts";
-import type { CallOptions } from "./channel.ts";
+import { type CallOptions, DEFAULT_TIMEOUT_MS } from "./channel.ts";
 import type { GinClient } from "./client.ts";
 import { type JsonObject, NotSentError, UsageError } from "./errors.ts";
 import type { SessionOptions } from "./flags.ts";
@@ -53,7 +53,11 @@ export class Session {
   /** One operation by its field in Request; gives the response message. See JsonClient.run. */
   async run(operation: string, message: JsonObject = {}, options: CallOptions = {}): Promise<JsonObject> {
     const addressed = await this.#addressed(message);
-    return await this.#reach(() => this.#json.run(operation, addressed, options));
+    const run = () => this.#reach(() => this.#json.run(operation, addressed, options));
+    const { onImporting, timeoutMs = DEFAULT_TIMEOUT_MS } = this.#options;
+    if (onImporting === undefined) return await run();
+    const { whileImporting } = await import("./importing.ts");
+    return await whileImporting(run, onImporting, timeoutMs);
   }
 
   /** One RPC of AdminService; the message is sent as it is. See JsonClient.admin. */

@@ -76,9 +76,10 @@ class StoredAnnotations implements Annotations {
 
   async list(query: ListQuery): Promise<AnnotationPage> {
     const { read } = this.#parts.store;
-    const { caller, path, limit, generation, signal } = query;
+    const { caller, path, limit, maxBytes, generation, signal } = query;
     const asked = this.#asked(query);
     const found: Annotation[] = [];
+    let bytes = 0;
     let after = query.after;
     for (;;) {
       const rows = read.annotations({ ...asked, ...(after === undefined ? {} : { after }), limit: Math.min(BATCH, limit + 1) });
@@ -88,9 +89,12 @@ class StoredAnnotations implements Annotations {
           after = row.seq;
           continue;
         }
-        if (found.length === limit) return { annotations: found, next: after };
+        if (found.length === limit || bytes >= maxBytes) return { annotations: found, next: after };
         const shown = await this.#shown(row, caller, generation, signal);
-        if (path === undefined || shown.anchors.some((one) => isOn(one, path))) found.push(shown);
+        if (path === undefined || shown.anchors.some((one) => isOn(one, path))) {
+          found.push(shown);
+          bytes += sizeOf(shown);
+        }
         after = row.seq;
       }
       if (rows.length < Math.min(BATCH, limit + 1)) return { annotations: found, next: undefined };
@@ -150,4 +154,8 @@ const UNKNOWN = { standing: "unknown", path: "", startLine: 0, endLine: 0 } as c
 
 function isOn({ anchor, now }: PlacedAnchor, path: string): boolean {
   return [anchor.path, now.path].some((one) => one === path || one.startsWith(`${path}/`));
+}
+
+function sizeOf({ row, anchors }: Annotation): number {
+  return anchors.reduce((bytes, { anchor }) => bytes + Buffer.byteLength(anchor.text), Buffer.byteLength(row.text));
 }

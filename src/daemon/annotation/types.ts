@@ -86,6 +86,8 @@ export interface ListQuery {
   /** `seq` of the last one shown. */
   readonly after?: number;
   readonly limit: number;
+  /** Bytes of texts and excerpts after which a page ends. One annotation is always shown. */
+  readonly maxBytes: number;
   readonly signal?: AbortSignal;
 }
 

@@ -32,6 +32,7 @@ import { refusedAnswer } from "./handlers/tool-refusal.ts";
 import { changesSomething, toolHandlers } from "./handlers/tools.ts";
 import { undoHandlers } from "./handlers/undo.ts";
 import { watch } from "./handlers/watch.ts";
+import { WatchShared } from "./handlers/watch-shared.ts";
 import { refreshOpened, workspaceHandlers } from "./handlers/workspaces.ts";
 import type { Ground, Handlers } from "./invocation.ts";
 import { JSON_OPTIONS } from "./json-options.ts";
@@ -188,13 +189,14 @@ function addCall(router: ConnectRouter, ground: Ground, dispatcher: Dispatcher):
 /** Watch, the one stream: settled like an operation, then it has a place among the streams until it ends. */
 function addWatch(router: ConnectRouter, ground: Ground, streams: Streams): void {
   const method = streamMethodOf("watch");
+  const shared = new WatchShared(ground);
   const run = async function* (request: WatchRequest, context: HandlerContext) {
     const origin = originOf(ground, context);
     try {
       const call = openStream(ground, "watch", request, origin);
       const leave = streams.enter(call.caller.principal);
       try {
-        yield* watch(ground, request, call);
+        yield* watch(ground, shared, request, call);
       } finally {
         leave();
       }

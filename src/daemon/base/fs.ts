@@ -10,11 +10,15 @@ export interface Fs {
   closeSync(fd: number): void;
   fstatSync(fd: number): BigIntStats;
   lstatSync(path: string | Buffer): BigIntStats;
+  /** Undefined where nothing is: an error that is thrown only to be caught costs more than the call. Throws for anything else. */
+  lstatIfThereSync(path: string | Buffer): BigIntStats | undefined;
   readSync(fd: number, into: Uint8Array, offset: number, length: number, position: number | null): number;
   writeSync(fd: number, from: Uint8Array, offset: number, length: number, position: number | null): number;
   fchmodSync(fd: number, mode: number): void;
   ftruncateSync(fd: number, length: number): void;
   readdirSync(path: string | Buffer): Buffer[];
+  /** Names with whether each may be a directory: true as well where the file system does not say without a look at the entry. */
+  readdirTypesSync(path: string | Buffer): { readonly name: Buffer; readonly directory: boolean }[];
   readlinkSync(path: string | Buffer): Buffer;
   symlinkSync(target: string | Buffer, path: string | Buffer): void;
   linkSync(from: string | Buffer, to: string | Buffer): void;

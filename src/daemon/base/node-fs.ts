@@ -4,17 +4,34 @@ import type { Fs } from "./fs.ts";
 
 const read = promisify(fs.read);
 
+/** No kind at all: a file system that keeps none in its directories. */
+function isUntold(entry: fs.Dirent<Buffer>): boolean {
+  return !(
+    entry.isFile() ||
+    entry.isSymbolicLink() ||
+    entry.isSocket() ||
+    entry.isFIFO() ||
+    entry.isBlockDevice() ||
+    entry.isCharacterDevice()
+  );
+}
+
 /** The real file system. Only this module and the host room import node:fs; a lint rule holds the rest to the port. */
 export const nodeFs: Fs = {
   openSync: (path, flags, mode) => fs.openSync(path, flags, mode),
   closeSync: (fd) => fs.closeSync(fd),
   fstatSync: (fd) => fs.fstatSync(fd, { bigint: true }),
   lstatSync: (path) => fs.lstatSync(path, { bigint: true }),
+  lstatIfThereSync: (path) => fs.lstatSync(path, { bigint: true, throwIfNoEntry: false }),
   readSync: (fd, into, offset, length, position) => fs.readSync(fd, into, offset, length, position),
   writeSync: (fd, from, offset, length, position) => fs.writeSync(fd, from, offset, length, position),
   fchmodSync: (fd, mode) => fs.fchmodSync(fd, mode),
   ftruncateSync: (fd, length) => fs.ftruncateSync(fd, length),
   readdirSync: (path) => fs.readdirSync(path, { encoding: "buffer" }),
+  readdirTypesSync: (path) =>
+    fs
+      .readdirSync(path, { encoding: "buffer", withFileTypes: true })
+      .map((entry) => ({ name: entry.name, directory: entry.isDirectory() || isUntold(entry) })),
   readlinkSync: (path) => fs.readlinkSync(path, { encoding: "buffer" }),
   symlinkSync: (target, path) => fs.symlinkSync(target, path),
   linkSync: (from, to) => fs.linkSync(from, to),

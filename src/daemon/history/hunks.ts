@@ -50,7 +50,9 @@ function printHunk(out: Bytes, from: Lines, to: Lines, edits: readonly Edit[], c
   const first = edits[0];
   const last = edits.at(-1);
   if (first === undefined || last === undefined) return;
-  const lead = Math.min(context, first.aStart);
+  // Without a line before it git looks for an open last line anywhere, and takes its like that has a newline.
+  const least = last.aEnd === from.count && (isOpen(from) || isOpen(to)) ? 1 : 0;
+  const lead = Math.min(Math.max(context, least), first.aStart);
   const trail = Math.min(context, from.count - last.aEnd);
   const aStart = first.aStart - lead;
   const aEnd = last.aEnd + trail;
@@ -65,6 +67,11 @@ function printHunk(out: Bytes, from: Lines, to: Lines, edits: readonly Edit[], c
     at = edit.aEnd;
   }
   out.lines(" ", from, at, aEnd);
+}
+
+/** Whether the last line has no newline. */
+function isOpen({ bytes }: Lines): boolean {
+  return bytes.length > 0 && bytes[bytes.length - 1] !== LF;
 }
 
 /** "start,count" from 1; a count of 1 is left out, and an empty range names the line before it. */

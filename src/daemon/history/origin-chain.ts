@@ -30,6 +30,12 @@ export interface Chain {
   readonly steps: readonly Step[];
 }
 
+/** Kept spans, unpacked when they are needed. */
+export interface KeptBefore {
+  readonly generation: number;
+  readonly load: () => SpanState;
+}
+
 /** Reads a chain asks the store for. */
 export type ChainReader = Pick<StoreReader, "touchesBefore" | "touchAt" | "renameOnto" | "undone" | "checkpoint" | "hasObject">;
 
@@ -38,7 +44,7 @@ const PAGE = 128;
 
 /**
  * Walks back from the touch of a path in a generation to the newest state that is known, through renames.
- * `known` gives a state at exactly a touch; `keptBefore` the newest generation of a kept one, -1 for none.
+ * `known` gives a state in memory at exactly a touch; `keptBefore` the newest kept one up to a generation.
  */
 export async function chainTo(
   reader: ChainReader,
@@ -46,7 +52,7 @@ export async function chainTo(
   path: string,
   generation: number,
   known: (path: string, generation: number) => SpanState | undefined,
-  keptBefore: (path: string, until: number) => number,
+  keptBefore: (path: string, until: number) => KeptBefore | undefined,
   pace: Pace,
 ): Promise<Chain> {
   const steps: Step[] = [];
@@ -55,8 +61,8 @@ export async function chainTo(
   let until = generation;
   for (;;) {
     const kept = keptBefore(name, until);
-    const page = reader.touchesBefore(workspace, name, kept, until, PAGE);
-    if (page.length === 0) return done(kept < 0 ? "unknown" : (known(name, kept) ?? "unknown"));
+    const page = reader.touchesBefore(workspace, name, kept?.generation ?? -1, until, PAGE);
+    if (page.length === 0) return done(kept?.load() ?? "unknown");
     let renamed: string | undefined;
     for (const touch of page) {
       const state = known(name, touch.generation);

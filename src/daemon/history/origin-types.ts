@@ -9,6 +9,7 @@ export interface OriginFact {
   /** "" when unknown: what was imported or changed outside. */
   readonly principal: string;
   readonly requestId: string;
+  /** First line of its message, at most 200 characters. */
   readonly message: string;
   readonly timeMs: number;
 }

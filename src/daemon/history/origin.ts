@@ -5,7 +5,7 @@ import { lastChange } from "./origin-changes.ts";
 import { Facts } from "./origin-facts.ts";
 import { advance } from "./origin-step.ts";
 import type { FileOrigin, OriginFact, OriginOptions, OriginSpan, Origins } from "./origin-types.ts";
-import { UNKNOWN, uniform } from "./spans.ts";
+import { revalue, UNKNOWN, uniform } from "./spans.ts";
 import { Pace } from "./spans-pace.ts";
 import { Shared } from "./spans-shared.ts";
 import { decodeSpans, encodeSpans, type Kept, NO_FACTS, type SpanState } from "./spans-state.ts";
@@ -59,7 +59,7 @@ class SpanOrigins implements Origins {
       // gc let go of checkpoints since it was worked out: what it kept of them is in the store.
       this.#states.clear();
       this.#runs = 0;
-      state = await this.#fileState(workspace, path, generation, content, options);
+      state = this.#blurred(workspace, path, await this.#fileState(workspace, path, generation, content, options));
     }
     let line = 1;
     const spans = state.runs.map(({ lines, value }): OriginSpan => {
@@ -73,6 +73,15 @@ class SpanOrigins implements Origins {
   /** Whether it is known who made every line that is not unknown. */
   #told(workspace: number, { runs, facts }: SpanState): boolean {
     return runs.every(({ value }) => value < 0 || this.#facts.of(workspace, value, facts) !== undefined);
+  }
+
+  /** Lines whose checkpoints nobody kept are unknown. */
+  #blurred(workspace: number, path: string, state: SpanState): SpanState {
+    if (this.#told(workspace, state)) return state;
+    const known = (value: number): boolean => this.#facts.of(workspace, value, state.facts) !== undefined;
+    const blurred = { ...state, runs: revalue(state.runs, (value) => (known(value) ? value : UNKNOWN)) };
+    this.#remember(keyOf(workspace, path, state.generation), blurred);
+    return blurred;
   }
 
   async lastChanges(
@@ -155,9 +164,11 @@ class SpanOrigins implements Origins {
     bytes: Uint8Array | undefined,
   ): Promise<SpanState | undefined> {
     const { read } = this.#parts.store;
-    const known = (name: string, at: number) =>
-      this.#remembered(keyOf(workspace, name, at)) ?? this.#kept(workspace, name, at)?.state;
-    const keptBefore = (name: string, until: number) => read.span(workspace, name, until)?.generation ?? -1;
+    const known = (name: string, at: number) => this.#remembered(keyOf(workspace, name, at));
+    const keptBefore = (name: string, until: number) => {
+      const row = read.span(workspace, name, until);
+      return row && { generation: row.generation, load: () => decodeSpans(row).state };
+    };
     const chain = await chainTo(read, workspace, path, generation, known, keptBefore, pace);
     return this.#walk(workspace, chain, pace, bytes);
   }

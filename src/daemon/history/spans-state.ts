@@ -40,9 +40,6 @@ interface Body {
   readonly facts: readonly OriginFact[];
 }
 
-/** Longest message a kept fact carries, in characters: the log's own may be gone then. */
-const MESSAGE_CHARACTERS = 200;
-
 /** The state as a row's body; with `facts` of those lines whose checkpoints cannot be asked for later. */
 export function encodeSpans(
   state: SpanState,
@@ -54,7 +51,7 @@ export function encodeSpans(
     ...kind,
     depth: state.depth,
     runs: state.runs.flatMap(({ lines, value }) => [lines, value]),
-    facts: [...facts].map((fact) => ({ ...fact, message: fact.message.slice(0, MESSAGE_CHARACTERS) })),
+    facts: [...facts],
   };
   return Buffer.from(JSON.stringify(body));
 }

@@ -2,10 +2,12 @@ import { nodeFs } from "../base/index.ts";
 import { STORE_FILE } from "./commands/backup.ts";
 import { storeError } from "./errors.ts";
 import { type ObjectColumns, objectBytes, sha256 } from "./objects.ts";
-import { hex } from "./rows.ts";
+import { blob, hex } from "./rows.ts";
 import { checkVersion } from "./schema.ts";
 import { SideReader } from "./side.ts";
 import { type Database, loadSqlite } from "./sqlite.ts";
+import { decode, type Node } from "./trees/node.ts";
+import { EMPTY_HASH } from "./trees/nodes.ts";
 import type { Integrity } from "./types.ts";
 
 /** Problems that are told at most. */
@@ -67,7 +69,32 @@ function checkContents(db: Database, directory: string, problems: string[]): voi
     for (const { hash, data } of nodes as Iterable<{ hash: Uint8Array; data: Uint8Array }>) {
       if (hex(hash) !== sha256(data)) problems.push(`the tree node ${hex(hash)} does not match its hash`);
     }
+    checkTrees(db, problems);
   } finally {
     side.close();
   }
+}
+
+/** Trees that must be whole: of heads, bases, and every generation from the first that is kept. Each node is looked at once. */
+const WHOLE_TREES =
+  "SELECT w.id, w.tree FROM workspace w UNION ALL SELECT w.id, c.tree FROM workspace w JOIN checkpoint c ON c.id = w.base UNION ALL SELECT w.id, c.tree FROM workspace w JOIN checkpoint c ON c.workspace = w.rowid AND c.generation >= w.kept_from";
+
+function checkTrees(db: Database, problems: string[]): void {
+  const find = db.prepare("SELECT data FROM node WHERE hash = ?").pluck();
+  const seen = new Set<string>([EMPTY_HASH]);
+  for (const { id, tree } of db.prepare(WHOLE_TREES).all() as { id: string; tree: Uint8Array }[]) {
+    const stack = [hex(tree)];
+    for (let hash = stack.pop(); hash !== undefined; hash = stack.pop()) {
+      if (seen.has(hash) || problems.length >= MOST) continue;
+      seen.add(hash);
+      const data = find.get(blob(hash)) as Uint8Array | undefined;
+      if (data === undefined) problems.push(`workspace ${id} lacks the tree node ${hash.slice(0, 12)}…`);
+      else stack.push(...below(decode(data)));
+    }
+  }
+}
+
+function below(node: Node): string[] {
+  if ("parts" in node) return node.parts.map((part) => part.hash);
+  return node.entries.flatMap((entry) => ("directory" in entry ? [entry.directory] : []));
 }

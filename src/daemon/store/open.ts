@@ -33,7 +33,10 @@ export async function openStore(options: StoreOptions): Promise<Store> {
   let closing: Promise<void> | undefined;
   return {
     read,
-    trees: createTrees((hash) => read.treeNode(hash)),
+    trees: createTrees(
+      (hash) => read.treeNode(hash),
+      () => (read.isThinned() ? trimmed() : undefined),
+    ),
     write(command, value) {
       if (closing !== undefined) return Promise.reject(new GinError("BUSY", "the store is closing"));
       const result = writer.write(command, value);
@@ -63,4 +66,9 @@ async function readerOrClose(directory: string, close: () => Promise<void>) {
     await close();
     throw thrown;
   }
+}
+
+/** A tree that was given up while somebody walked it; where nothing was ever given up, a node that is not there is damage. */
+function trimmed(): GinError {
+  return new GinError("HISTORY_TRIMMED", "what was there then is not kept any more");
 }

@@ -32,7 +32,8 @@ export function annotationReads({ one, all }: Asking): AnnotationReads {
     },
     annotations(query) {
       const { workspace, checkpoint, paths, thread, ascending = false, after, limit } = query;
-      const where = ["workspace = ?"];
+      // The plus keeps SQLite from going through all of the workspace's where the rest names a few.
+      const where = [checkpoint === undefined && thread === undefined ? "workspace = ?" : "+workspace = ?"];
       const parameters: unknown[] = [workspace];
       const add = (clause: string, ...values: unknown[]): void => {
         where.push(clause);
@@ -43,9 +44,11 @@ export function annotationReads({ one, all }: Asking): AnnotationReads {
       if (paths !== undefined)
         add(
           // "0" is the character after "/": what lies between is below the path.
-          "seq IN (SELECT a.annotation FROM json_each(?) p JOIN anchor a ON a.workspace = ? AND (a.path = p.value OR (a.path >= p.value || '/' AND a.path < p.value || '0')))",
-          JSON.stringify(paths),
+          `seq IN (WITH asked(workspace, path) AS (SELECT ?, value FROM json_each(?))
+            SELECT a.annotation FROM asked p CROSS JOIN anchor a INDEXED BY anchor_path WHERE a.workspace = p.workspace AND a.path = p.path
+            UNION ALL SELECT a.annotation FROM asked p CROSS JOIN anchor a INDEXED BY anchor_path WHERE a.workspace = p.workspace AND a.path >= p.path || '/' AND a.path < p.path || '0')`,
           workspace,
+          JSON.stringify(paths),
         );
       if (after !== undefined) add(ascending ? "seq > ?" : "seq < ?", after);
       const order = ascending ? "ASC" : "DESC";
@@ -58,8 +61,12 @@ export function annotationReads({ one, all }: Asking): AnnotationReads {
     renamedOnto: (workspace, path, limit) =>
       all<{ name: string }>(
         `WITH RECURSIVE asked(workspace, path) AS (VALUES (?, ?)), earlier(name) AS (
-           SELECT t.renamed_from FROM asked a JOIN touched t ON t.workspace = a.workspace AND t.renamed_from IS NOT NULL AND (t.path = a.path OR (t.path >= a.path || '/' AND t.path < a.path || '0'))
-           UNION SELECT t.renamed_from FROM asked a JOIN earlier e JOIN touched t ON t.workspace = a.workspace AND t.path = e.name AND t.renamed_from IS NOT NULL)
+           SELECT t.renamed_from FROM asked a CROSS JOIN touched t INDEXED BY touched_renamed
+             WHERE t.workspace = a.workspace AND t.path = a.path AND t.renamed_from IS NOT NULL
+           UNION SELECT t.renamed_from FROM asked a CROSS JOIN touched t INDEXED BY touched_renamed
+             WHERE t.workspace = a.workspace AND t.path >= a.path || '/' AND t.path < a.path || '0' AND t.renamed_from IS NOT NULL
+           UNION SELECT t.renamed_from FROM earlier e CROSS JOIN asked a CROSS JOIN touched t INDEXED BY touched_renamed
+             WHERE t.workspace = a.workspace AND t.path = e.name AND t.renamed_from IS NOT NULL)
          SELECT name FROM earlier LIMIT ?`,
         workspace,
         path,

@@ -21,6 +21,8 @@ export interface Reading {
 
 /** The reads of the contract, and how to let go of their connection. */
 export interface ClosableReader extends StoreReader {
+  /** Whether any workspace has given up contents. */
+  isThinned(): boolean;
   /** Lets go of side segments that may have been unlinked. */
   letGo(): void;
   close(): void;
@@ -135,6 +137,14 @@ export function openReader(fs: Fs, directory: string): ClosableReader {
       all<{ path: string }>("SELECT path FROM touched WHERE workspace = ? AND generation > ?", workspace, generation).map(
         (row) => row.path,
       ),
+    everTouched: (workspace, paths) =>
+      new Set(
+        all<{ path: string }>(
+          "SELECT value AS path FROM json_each(?) WHERE EXISTS (SELECT 1 FROM touched WHERE workspace = ? AND touched.path = value)",
+          JSON.stringify(paths),
+          workspace,
+        ).map((row) => row.path),
+      ),
     touchedOtherwise: (workspace, until) =>
       all<{ path: string }>(
         "SELECT DISTINCT t.path FROM checkpoint c JOIN touched t ON t.workspace = c.workspace AND t.generation = c.generation WHERE c.workspace = ? AND c.generation <= ? AND c.cause <> 'import'",
@@ -187,6 +197,7 @@ export function openReader(fs: Fs, directory: string): ClosableReader {
     ...annotationReads({ one, all }),
     ...memoryReads({ one, all }),
     facts: () => ask(() => factsOf(db, reading)),
+    isThinned: () => one("SELECT 1 FROM workspace WHERE kept_from > 0") !== undefined,
     letGo: () => side.close(),
     close() {
       side.close();

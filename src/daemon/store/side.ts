@@ -56,8 +56,8 @@ export class SideWriter {
   private made = 0;
   /** Segments that no row will name once the running command's transaction is on disk. */
   private readonly emptied: number[] = [];
-  /** True while a backup copies segments: none may go. */
-  copying = false;
+  /** Backups that copy segments now: while there are any, none may go. */
+  copies = 0;
 
   /** `delay` is called at each sync (slowSyncMs). The schema must be there. */
   constructor(fs: Fs, directory: string, db: Database, hit: (point: FailPoint) => void, delay: () => void) {

@@ -401,6 +401,8 @@ export interface StoreReader extends OriginReads, AnnotationReads, MemoryReads {
   lookedAfter(workspace: number, after: string, limit: number): LookedRow[];
   /** Paths that checkpoints after a generation touched, in no order, each perhaps more than once. */
   touchedSince(workspace: number, generation: number): string[];
+  /** Those of these paths that any checkpoint touched. */
+  everTouched(workspace: number, paths: readonly string[]): Set<string>;
   /** Paths that anything but an import touched up to a generation, each once. */
   touchedOtherwise(workspace: number, untilGeneration: number): string[];
   /** What a path held when it was imported; null when something else made it. */

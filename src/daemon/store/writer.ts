@@ -87,13 +87,13 @@ export class Writer {
 
   /** Copies the store; other commands run between its steps. */
   async backup(value: Commands["backup"]["in"]): Promise<Commands["backup"]["out"]> {
-    this.side.copying = true;
+    this.side.copies++;
     try {
       return await backup(this.work, value);
     } catch (thrown) {
       throw storeError(thrown);
     } finally {
-      this.side.copying = false;
+      this.side.copies--;
     }
   }
 

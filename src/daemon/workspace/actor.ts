@@ -204,7 +204,7 @@ export class WorkspaceActor implements Workspace {
 
   #record(burst: Burst): Promise<{ readonly line: Line; readonly again: readonly string[] }> {
     return new Promise((resolve, reject) => {
-      this.#enqueue({ kind: "burst", burst, resolve, reject });
+      this.#enqueue({ kind: "burst", burst, resolve, reject, tried: false });
     });
   }
 
@@ -330,10 +330,11 @@ export class WorkspaceActor implements Workspace {
     const again: string[] = [];
     await paced(view.clock, seen, (one) => {
       if (this.#waits(one.path)) return;
-      // Contents sent ahead may be gone again by now, as any that no checkpoint names.
-      if (changed.overlaps([one.path]) || !this.#isKept(one)) again.push(one.path);
+      if (changed.overlaps([one.path]) || (turn.tried && !this.#isKept(one))) again.push(one.path);
       else kept.push(one);
     });
+    // A second try means that contents sent ahead are gone again, as any that no checkpoint names may be: those paths are read anew.
+    turn.tried = true;
     const planned = await planCommit(view, line, kept, undefined, undefined, undefined);
     if (planned.commit === undefined) {
       turn.resolve({ line, again });
@@ -379,8 +380,11 @@ export class WorkspaceActor implements Workspace {
   async #repairTurn(): Promise<void> {
     const turn = this.#queue.shift();
     try {
-      this.#line = await this.#finisher.repair(this.#line);
+      const before = this.#line;
+      this.#line = await this.#finisher.repair(before);
       if (turn?.kind === "repair") turn.resolve();
+      // What a repair records moves the head as any save does.
+      if (this.#line !== before) for (const listener of this.#listeners) listener(this.state());
     } catch (thrown) {
       this.#deps.log.error({ err: thrown }, "a repair failed");
       turn?.reject(thrown);

@@ -95,7 +95,7 @@ async function asCommitted(
   check: () => void,
 ): Promise<PathChange[]> {
   const { trees } = deps.store;
-  const keeper = new Keeper(deps.store);
+  const keeper = new Keeper(deps.store, true);
   const wanted = new Map<string, Content>();
   const entries = head.entries.filter((entry) => canHold(deps, until, entry.path));
   for (let at = 0; at < entries.length; at += AT_ONCE) {

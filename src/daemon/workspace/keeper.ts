@@ -15,12 +15,17 @@ export class Keeper {
   #bytes = 0;
   #sent: Promise<unknown> = Promise.resolve();
 
-  constructor(store: Store) {
+  readonly #ask: boolean;
+
+  /** `ask`: whether to look first if a content is there; where most are new, sending one in vain costs less. */
+  constructor(store: Store, ask: boolean) {
     this.#store = store;
+    this.#ask = ask;
   }
 
   add(sha256: Hash, bytes: Uint8Array): void {
-    if (this.#waiting.has(sha256) || this.#sending.has(sha256) || this.#store.read.hasObject(sha256)) return;
+    if (this.#waiting.has(sha256) || this.#sending.has(sha256)) return;
+    if (this.#ask && this.#store.read.hasObject(sha256)) return;
     this.#waiting.set(sha256, { sha256, bytes });
     this.#bytes += bytes.byteLength;
   }
@@ -32,7 +37,10 @@ export class Keeper {
 
   /** Sends what waits, once the batch before it is in the store; rejects when that one was refused. */
   async send(): Promise<void> {
-    await this.#sent;
+    const before = this.#sent;
+    await before;
+    // Another caller's turn came first, and took what waited.
+    if (this.#sent !== before) return this.send();
     if (this.#waiting.size === 0) return;
     const objects = [...this.#waiting.values()];
     this.#sending = new Map(this.#waiting);
@@ -43,7 +51,7 @@ export class Keeper {
     this.#sent.catch(() => {});
   }
 
-  /** Everything added is in the store. */
+  /** Everything added so far is in the store. */
   async settle(): Promise<void> {
     await this.send();
     await this.#sent;

@@ -2,6 +2,7 @@ import { type FailPoint, GinError, toGinError } from "../base/index.ts";
 import { type HeadTree, makeBase } from "./base.ts";
 import type { WorkspaceDeps } from "./deps.ts";
 import { Keeper } from "./keeper.ts";
+import type { Observed } from "./observe.ts";
 import { stepping } from "./slice.ts";
 import type { StatCache } from "./stat-cache.ts";
 import { Survey, type Tally } from "./survey.ts";
@@ -18,6 +19,8 @@ const CHUNK_BYTES = 32 * 1024 * 1024;
  */
 export class Look {
   readonly tally: Tally = { files: 0, bytes: 0, directoriesLeft: 0, unreadable: 0, note: "" };
+  /** How long it took, in milliseconds, to read the paths that were read by themselves. */
+  readonly slow = new Map<string, number>();
   readonly #deps: WorkspaceDeps;
   readonly #host: TrackerHost;
   readonly #cache: StatCache;
@@ -37,7 +40,7 @@ export class Look {
     this.#cache = cache;
     this.#end = end;
     this.#importing = importing;
-    this.#keeper = new Keeper(deps.store);
+    this.#keeper = new Keeper(deps.store, !importing);
     const { tree, generation } = host.line();
     this.#since = generation;
     this.#survey = new Survey(
@@ -107,7 +110,9 @@ export class Look {
     return stepping(root, clock, steps, async () => {
       this.#check();
       for (let path = later.pop(); path !== undefined; path = later.pop()) {
+        const from = clock.monotonicMs();
         await this.#survey.settle(path);
+        this.slow.set(path, clock.monotonicMs() - from);
         this.#check();
         await this.#send();
       }
@@ -129,18 +134,21 @@ export class Look {
     const seen = this.#survey.take();
     const since = this.#since;
     this.#since = this.#host.line().generation;
+    this.#recording = this.#hand(since, seen);
+    // Whoever waits for it next is told; meanwhile nobody does.
+    this.#recording.catch(() => {});
+  }
+
+  async #hand(since: number, seen: readonly Observed[]): Promise<void> {
     await this.#keeper.settle();
     if (this.#importing) this.#hit("import.kept");
     // Just before it counts: a root that is gone must not be taken for files that are.
     this.#deps.root.check();
-    const turn = this.#host.record({ since, seen }).then(async ({ again }) => {
-      this.#again.push(...again);
-      if (!this.#importing) return;
-      this.#hit("import.recorded");
-      await this.#cache.flush();
-    });
-    this.#recording = turn;
-    turn.catch(() => {});
+    const { again } = await this.#host.record({ since, seen });
+    this.#again.push(...again);
+    if (!this.#importing) return;
+    this.#hit("import.recorded");
+    await this.#cache.flush();
   }
 
   async #readHead(): Promise<HeadTree | undefined> {

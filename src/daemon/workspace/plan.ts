@@ -92,8 +92,8 @@ async function fill(
       absorbed.set(path, { checkpoint: made.id, cause });
       if (after === null) return;
       if (bytes === undefined) {
-        // What a look at many paths found is in the store already.
-        if (after.size <= CAPTURE_BYTES && view.store.read.hasObject(after.sha256)) build.countOn([after.sha256]);
+        // What a look at many paths found was sent ahead; the commit sees whether it is there.
+        if (after.size <= CAPTURE_BYTES) build.countOn([after.sha256]);
       } else if (bytes.byteLength <= CAPTURE_BYTES) build.keep(after.sha256, bytes);
     });
   }
@@ -182,8 +182,9 @@ async function outsideChanges(view: PlanView, seen: Iterable<Observed>, decided:
     settled.add(one.path);
     const before = view.store.trees.get(view.startTree, one.path);
     if (sameState(before, one.content)) return;
-    changes.push({ path: one.path, before, after: one.content, cause: causeOf(view, one.path, before), bytes: one.bytes });
+    changes.push({ path: one.path, before, after: one.content, cause: "external", bytes: one.bytes });
   });
+  if (view.imported !== true) await markFirst(view, changes);
   const seenFirst = new Map(changes.filter((one) => one.cause === "import").map((one) => [one.path, one]));
   const present = new Set<string>();
   for (const one of changes) if (one.after !== null) present.add(one.path);
@@ -227,10 +228,23 @@ function keyOf(content: PathState): string | undefined {
   return content === null || content.size === 0 ? undefined : `${content.kind}${content.sha256}`;
 }
 
-function causeOf(view: PlanView, path: string, before: PathState): "import" | "external" {
-  return before === null && view.imported !== true && view.store.read.lastTouch(view.workspace, path) === undefined
-    ? "import"
-    : "external";
+/** Paths asked about at once. */
+const ASKED = 500;
+
+/** Before the whole tree was looked at, a path that no checkpoint touched is taken to have been there all along. */
+async function markFirst(view: PlanView, changes: readonly Outside[]): Promise<void> {
+  const fresh = changes.filter((one) => one.before === null);
+  await paced(view.clock, chunksOf(fresh), (some) => {
+    const touched = view.store.read.everTouched(
+      view.workspace,
+      some.map((one) => one.path),
+    );
+    for (const one of some) if (!touched.has(one.path)) one.cause = "import";
+  });
+}
+
+function* chunksOf<T>(items: readonly T[]): Generator<readonly T[]> {
+  for (let at = 0; at < items.length; at += ASKED) yield items.slice(at, at + ASKED);
 }
 
 /** Recorded paths that cannot exist beside `path`: a file where it has a directory, or files below it. */

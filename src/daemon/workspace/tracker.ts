@@ -3,6 +3,7 @@ import type { Line } from "./commit-builder.ts";
 import type { WorkspaceDeps } from "./deps.ts";
 import { Look } from "./look.ts";
 import { notReady } from "./not-ready.ts";
+import { Patience } from "./patience.ts";
 import { StatCache } from "./stat-cache.ts";
 import type { Tally } from "./survey.ts";
 import type { Burst } from "./turns.ts";
@@ -46,7 +47,11 @@ export class Tracker {
   readonly #cache: StatCache;
   readonly #wanted = new Wanted();
   readonly #end = new AbortController();
+  readonly #patience: Patience;
+  /** Whether first sights are changes: true from just before `#done`, so that the base misses none. */
   #imported: boolean;
+  /** Whether there is a base. */
+  #done: boolean;
   #baseCommit: string;
   #progress: Tally = { files: 0, bytes: 0, directoriesLeft: 0, unreadable: 0, note: "" };
   #waiters: Waiter[] = [];
@@ -60,7 +65,12 @@ export class Tracker {
     this.#deps = deps;
     this.#host = host;
     this.#cache = new StatCache(deps, deps.row.rowid);
+    this.#patience = new Patience(deps.clock, (path) => {
+      this.#wanted.add(path, undefined);
+      this.#run();
+    });
     this.#imported = deps.row.imported;
+    this.#done = deps.row.imported;
     this.#baseCommit = deps.row.gitCommit;
   }
 
@@ -73,17 +83,19 @@ export class Tracker {
   start(): void {
     if (this.#deps.import !== true) return;
     this.#wanted.whole = true;
-    this.#running = this.#watch().finally(() => {
-      this.#running = undefined;
-      this.#run();
-    });
+    this.#running = this.#watch()
+      .catch((thrown: unknown) => this.#failed(toGinError(thrown), []))
+      .finally(() => {
+        this.#running = undefined;
+        this.#run();
+      });
   }
 
   /** As Workspace.sync. */
   sync(signal: AbortSignal | undefined): Promise<State> {
     if (this.#end.signal.aborted) return Promise.reject(new GinError("BUSY", "the workspace is being closed"));
     if (signal?.aborted === true) return Promise.reject(cancelled());
-    if (this.#deps.import === true && !this.#imported) return Promise.reject(notReady(this.progress()));
+    if (this.#deps.import === true && !this.#done) return Promise.reject(notReady(this.progress()));
     return new Promise((resolve, reject) => {
       const waiter: Waiter = { resolve, reject };
       signal?.addEventListener("abort", () => reject(cancelled()), { once: true });
@@ -96,7 +108,7 @@ export class Tracker {
 
   progress(): ImportProgress {
     const { files, bytes, directoriesLeft, unreadable, note } = this.#progress;
-    return { done: this.#imported, files, bytes, directoriesLeft, unreadable, note: this.#problem || note };
+    return { done: this.#done, files, bytes, directoriesLeft, unreadable, note: this.#problem || note };
   }
 
   watching(): WatchHealth | undefined {
@@ -108,12 +120,13 @@ export class Tracker {
     if (head === undefined) return undefined;
     const headCommit = head.commit ?? "";
     const baseCommit = this.#baseCommit;
-    return { baseCommit, headCommit, branch: head.branch ?? "", headMoved: this.#imported && headCommit !== baseCommit };
+    return { baseCommit, headCommit, branch: head.branch ?? "", headMoved: this.#done && headCommit !== baseCommit };
   }
 
   /** Ends a look under way at its next step; what it had found and not recorded is found again by the next start. */
   async close(): Promise<void> {
     this.#end.abort();
+    this.#patience.close();
     this.#retryNow();
     await this.#deps.watcher?.close();
     await this.#running;
@@ -128,7 +141,7 @@ export class Tracker {
     await this.#readRules();
     await watcher?.start({
       hint: (paths) => {
-        for (const path of paths) this.#wanted.add(path, ignore?.changed(path));
+        for (const path of paths) if (!this.#patience.putsOff(path)) this.#wanted.add(path, ignore?.changed(path));
         this.#run();
       },
       overflow: () =>
@@ -162,6 +175,8 @@ export class Tracker {
       const look = new Look(this.#deps, this.#host, this.#cache, this.#end.signal, importing);
       if (work.whole) this.#progress = look.tally;
       for (const path of await look.run(work)) this.#wanted.add(path, undefined);
+      for (const [path, ms] of look.slow) this.#patience.took(path, ms);
+      if (work.whole) this.#wanted.files = look.tally.files;
       if (importing) {
         // From here on what is seen for the first time was made after the import.
         this.#imported = true;
@@ -169,6 +184,7 @@ export class Tracker {
           this.#imported = false;
           throw thrown;
         });
+        this.#done = true;
       }
       this.#wait = FIRST_WAIT_MS;
       this.#problem = "";

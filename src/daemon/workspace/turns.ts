@@ -31,6 +31,8 @@ export interface Burst {
 export interface BurstTurn {
   readonly kind: "burst";
   readonly burst: Burst;
+  /** Whether it was planned before, and its commit came to nothing. */
+  tried: boolean;
   /** `again`: paths that changed through gin since they were looked at; what was seen of them is not recorded. */
   readonly resolve: (recorded: { readonly line: Line; readonly again: readonly string[] }) => void;
   readonly reject: (error: unknown) => void;

@@ -1,5 +1,6 @@
-/** Paths hinted at, over which looking at everything is cheaper. */
+/** Paths hinted at, over which looking at everything is cheaper: at least so many, and a quarter of all files. */
 const MANY = 2_000;
+const MANY_OF_ALL = 0.25;
 
 /** What the next look is to look at. */
 export interface Work {
@@ -13,6 +14,8 @@ export interface Work {
 /** Collects what is to be looked at. */
 export class Wanted {
   whole = false;
+  /** Files the last look at everything counted. */
+  files = 0;
   readonly #paths = new Set<string>();
   readonly #below = new Set<string>();
 
@@ -20,7 +23,7 @@ export class Wanted {
   add(path: string, rules: string | undefined): void {
     if (rules === undefined) this.#paths.add(path);
     else this.#below.add(rules);
-    if (this.#paths.size > MANY) {
+    if (this.#paths.size > Math.max(MANY, this.files * MANY_OF_ALL)) {
       this.whole = true;
       this.#paths.clear();
     }

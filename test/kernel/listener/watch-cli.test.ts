@@ -88,3 +88,16 @@ it("gin watch says why it ends when its workspace is closed", async () => {
   expect(performance.now() - began).toBeLessThan(5_000);
   expect(await watch.end).toEqual({ code: 1, signal: null });
 });
+
+it("gin watch starts the daemon that its first attempt does not find, and opens its root", async () => {
+  const { root, host } = tempHost();
+  const env = runtime();
+  const watch = ginWatch(host, ["--json", "--root", root], env);
+  expect(await watch.next()).toHaveProperty("ready");
+  const saved = await runGin(["save", "a.txt", "--from", "-", "--expect", "absent", "--root", root], { host, env, input: "a\n" });
+  expect(saved.code).toBe(0);
+  expect(await watch.next()).toMatchObject({ checkpoint: { cause: "CAUSE_SAVE", paths: [{ path: "a.txt" }] } });
+  watch.child.kill("SIGINT");
+  expect((await watch.end).code).toBe(0);
+  expect((await runGin(["stop"], { host, env })).code).toBe(0);
+});

@@ -3,12 +3,19 @@ import { mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { systemClock } from "../../../src/daemon/base/index.ts";
-import { checkIntegrity, createCollector, openStore, type Store } from "../../../src/daemon/store/index.ts";
+import {
+  checkIntegrity,
+  createCollector,
+  type NewCheckpoint,
+  type NewObject,
+  openStore,
+  type Store,
+} from "../../../src/daemon/store/index.ts";
 import { chance } from "../../helpers/random.ts";
 import { scaled } from "../../helpers/scale.ts";
 import { atTeardown } from "../../helpers/teardown.ts";
 import { collect, DAY, holes, limits } from "../../unit/store/gc-model.ts";
-import { Line } from "../../unit/store/line.ts";
+import { file, Line } from "../../unit/store/line.ts";
 import { fastTemp, openSite, quiet, saveInput } from "../workspace/site.ts";
 
 function fastDir(): string {
@@ -19,9 +26,7 @@ function fastDir(): string {
 
 /** Bytes that do not compress and that a name stands for. */
 function bytes(name: string, length: number): Buffer {
-  const out = Buffer.alloc(length);
-  for (let at = 0; at < length; at += 64) createHash("sha512").update(`${name} ${at}`).digest().copy(out, at);
-  return out;
+  return createHash("shake256", { outputLength: length }).update(name).digest();
 }
 
 const sha = (content: Uint8Array): string => createHash("sha256").update(content).digest("hex");
@@ -29,6 +34,34 @@ const sha = (content: Uint8Array): string => createHash("sha256").update(content
 function collectorOf(store: Store, quotaBytes: number) {
   const more = { checkpointMs: 100_000 * DAY, checkpointCount: 100_000, readersMs: 0 };
   return createCollector({ store, clock: systemClock, log: quiet, quotaBytes, ...more });
+}
+
+/** That many checkpoints of one file in one commit, as an engine that batches would write them; some other files beside it. */
+async function manyChanges(line: Line, round: number, count: number): Promise<void> {
+  const { store, rowid } = line;
+  const checkpoints: NewCheckpoint[] = [];
+  const objects: NewObject[] = [];
+  const pending = new Map<string, Uint8Array>();
+  let { tree, head } = line;
+  for (let index = 0; index < count; index++) {
+    const content = Buffer.from(`change ${round} ${index}\n`);
+    const before = checkpoints.at(-1)?.paths[0]?.after ?? store.trees.get(line.tree, "src/hot.txt");
+    const paths = [{ path: "src/hot.txt", before, after: file(content) }];
+    if (index === 0) paths.push({ path: `f${round}`, before: null, after: file(content) });
+    objects.push({ sha256: sha(content), bytes: content });
+    const changed = store.trees.change(tree, paths, pending);
+    for (const { hash, data } of changed.nodes) pending.set(hash, data);
+    tree = changed.root;
+    const generation = line.generation + index + 1;
+    const same = { workspace: rowid, cause: "save", principal: "alice", requestId: "", message: "", timeMs: generation } as const;
+    checkpoints.push({ ...same, id: `ck_${generation}`, parents: head === "" ? [] : [head], generation, tree, paths });
+    head = `ck_${generation}`;
+  }
+  const nodes = [...pending].map(([hash, data]) => ({ hash, data }));
+  const { generation, epoch } = line;
+  expect(await line.commit({ workspace: rowid, generation, epoch, checkpoints, objects, nodes, journal: [] })).toEqual([
+    "committed",
+  ]);
 }
 
 describe("gc on a bad day", () => {
@@ -82,14 +115,14 @@ describe("gc on a bad day", () => {
     const stands = new Map<string, Buffer>();
     for (let round = 0; written < 100 * quota; round++) {
       const path = `d${round % 7}/f${round % 20}`;
-      const content = bytes(`${round}`, 60_000);
+      const content = bytes(`${round}`, 100_000);
       const before = stands.get(path);
       await site.workspace.save(
         saveInput(site, `r-${round}`, [{ path, expect: before === undefined ? "absent" : sha(before), content }]),
       );
       stands.set(path, content);
       written += content.length;
-      if (round % 40 !== 39) continue;
+      if (round % 25 !== 24) continue;
       await collector.tend();
       const { bytes: used, neededBytes } = store.read.facts();
       largest = Math.max(largest, used);
@@ -97,7 +130,7 @@ describe("gc on a bad day", () => {
     }
     await collector.tend();
     // Saves that are not synced yet keep what they replaced.
-    const journal = 64 * 60_000;
+    const journal = 64 * 100_000;
     const live = [...stands.values()].reduce((sum, content) => sum + content.length, 0);
     console.log(`wrote ${written} bytes under a quota of ${quota}: ${live} stand, the store was ${largest} at most`);
     expect(largest).toBeLessThan(live * 1.3 + journal + quota * 2);
@@ -122,20 +155,18 @@ describe("gc on a bad day", () => {
     const store = await openStore({ directory: join(directory, "data"), inline: true });
     atTeardown(() => store.close());
     const line = await Line.make(store);
-    for (let round = 0; round < 10_000; round++)
-      await line.save(
-        { "src/hot.txt": `change ${round}\n`, ...(round < 200 ? { [`f${round}`]: `${round}` } : {}) },
-        { journal: [] },
-      );
+    for (let round = 0; round < 100; round++) await manyChanges(line, round, 100);
+    expect(line.generation).toBe(10_000);
     const longest = new Map<string, number>();
-    let begun = performance.now();
+    let begun = process.cpuUsage();
     await collect(store, limits({ targetBytes: 8_000_000 }), async (_, phase) => {
-      longest.set(phase, Math.max(longest.get(phase) ?? 0, performance.now() - begun));
-      begun = performance.now();
+      const { user, system } = process.cpuUsage(begun);
+      longest.set(phase, Math.max(longest.get(phase) ?? 0, (user + system) / 1_000));
+      begun = process.cpuUsage();
     });
-    console.log("the longest slices in ms:", Object.fromEntries(longest));
-    // Goal some 10 ms; a slice that takes several times as long on a busy machine is still no stall.
-    expect(Math.max(...longest.values())).toBeLessThan(250);
+    console.log("the longest slices in ms of processor time:", Object.fromEntries(longest));
+    // Goal some 10 ms. Not by the wall clock: others use this machine too.
+    expect(Math.max(...longest.values())).toBeLessThan(150);
     expect(holes(line)).toEqual([]);
     const collector = collectorOf(store, 2 ** 31);
     const report = await collector.collect({ dryRun: false, targetBytes: 3_000_000 });

@@ -111,7 +111,8 @@ it("a tree of npm packages: whatever editors do beside two clients and ten kills
   const kept = new Map<string, { path: string; checkpoint: string }>();
   const byRequest = new Map<string, LoggedCheckpoint[]>();
   for (const entry of log) {
-    if (entry.pathCount > entry.paths.length) faults.push(`${entry.id} touches more paths than anybody changed at once`);
+    if (entry.pathCount !== entry.paths.length)
+      faults.push(`${entry.id} names ${entry.paths.length} of ${entry.pathCount} paths`);
     for (const { path, after } of entry.paths) kept.set(after, { path, checkpoint: entry.id });
     if (entry.cause === "CAUSE_SAVE" && entry.request !== "")
       byRequest.set(entry.request, [...(byRequest.get(entry.request) ?? []), entry]);

@@ -78,7 +78,7 @@ it("killed at any point, an undo happened whole or not at all, and redo brings e
     const outcome = site.store.read.request(site.workspace.rowid, "owner", "the-undo");
     const happened = head?.cause === "undo";
     expect([point, outcome?.outcome]).toEqual([point, happened ? "committed" : undefined]);
-    const undone = happened ? head.id : await undoIn(site, "the-undo", ADA);
+    const undone = happened ? head.id : (await undoIn(site, "the-undo", ADA)).checkpoint;
     expect([point, site.workspace.state().generation]).toEqual([point, generation + 1]);
     const after = treeOf(directory);
     expect([point, summary(after)]).toEqual([point, ["a.txt", "gone.txt", "old/name.txt", "run.sh", "wide.txt"]]);

@@ -11,6 +11,7 @@ import {
   RedoResponseSchema,
   UndoRequestSchema,
   type UndoRequestSchema as UndoRequestType,
+  type UndoResponse,
   UndoResponseSchema,
 } from "../../../src/gen/gin/v1/undo_pb.ts";
 import { hashOf } from "../workspace/model.ts";
@@ -31,17 +32,22 @@ const differ = createDiffer();
 /** Ends what the handlers share. */
 export const closeDiffer = (): Promise<void> => differ.close();
 
-type Select = NonNullable<MessageInitShape<typeof UndoRequestType>["select"]>;
+/** What to take back. */
+export type Select = NonNullable<MessageInitShape<typeof UndoRequestType>["select"]>;
 
-/** Undoes as the dispatcher would; gives the checkpoint. */
-export async function undoIn(site: Site, requestId: string, select: Select): Promise<string> {
-  const request = create(UndoRequestSchema, { requestId, select });
+/** Undoes as the dispatcher would. */
+export async function undoIn(
+  site: Site,
+  requestId: string,
+  select: Select,
+  more: { readonly preview?: boolean; readonly skipConflicts?: boolean } = {},
+): Promise<UndoResponse> {
+  const request = create(UndoRequestSchema, { requestId, select, ...more });
   const { undo } = undoHandlers(groundOf(site));
-  const answer = await undo(request, {
+  return await undo(request, {
     ...callOf(site),
     remember: (response, kept) => row(site, requestId, "Undo", toBinary(UndoResponseSchema, kept ?? response)),
   } as Invocation<"undo">);
-  return answer.checkpoint;
 }
 
 /** Redoes as the dispatcher would; gives the checkpoint. */

@@ -48,7 +48,9 @@ async function tell(site: ApiSite, random: Chance, name: string, common: number)
   let renames = 0;
   for (let left = 3 + random.int(10); left > 0; left -= 1) {
     const file = random.pick(files);
-    const place = random.pick(placesOf(file));
+    const all = placesOf(file);
+    // Whoever is undone has done something.
+    const place = random.pick(checkpoints.length === 0 ? all.filter((one) => one.agent === victim) : all);
     const expect = hashOf(bytesOf(file));
     editPlace(random, place, common);
     const edit = { path: file.path, expect, data: bytesOf(file).toString("base64") };

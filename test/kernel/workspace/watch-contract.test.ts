@@ -104,6 +104,20 @@ describe.each(["native", "chokidar", "polling"] as const)("%s", (kind) => {
     await ear.hears(`${directories[42]}/later`);
   });
 
+  test("a tree of two hundred levels, there before and made later", async () => {
+    const deep = (top: string): string => `${top}/${Array.from({ length: 200 }, () => "d").join("/")}`;
+    put(`${deep("old")}/file`);
+    const { ear } = await listen(root, kind);
+    put(`${deep("old")}/new`);
+    await ear.hears(`${deep("old")}/new`);
+    ear.forget();
+    put(`${deep("fresh")}/file`);
+    await ear.hears(`${deep("fresh")}/file`);
+    ear.forget();
+    put(`${deep("fresh")}/later`);
+    await ear.hears(`${deep("fresh")}/later`);
+  });
+
   test("symlinks to directories are files to it, loops do not hold it up", async () => {
     symlinkSync("..", join(root, "a/up"));
     symlinkSync(".", join(root, "a/self"));

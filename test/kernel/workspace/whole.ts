@@ -8,15 +8,10 @@ export async function imported(site: Pick<Site, "workspace">, withinMs = 60_000)
   const until = performance.now() + withinMs;
   for (;;) {
     const progress = site.workspace.importProgress();
-    if (progress.done && site.workspace.state().generation >= 0 && (await settled(site))) return site.workspace.importProgress();
+    if (progress.done) return progress;
     if (performance.now() > until) throw new Error(`not imported: ${JSON.stringify(progress)}`);
     await new Promise((resolve) => setTimeout(resolve, 5));
   }
-}
-
-/** Whether the look that imported has recorded its end, which is a moment after first sights stop being imports. */
-async function settled(site: Pick<Site, "workspace"> & Partial<Pick<Site, "store">>): Promise<boolean> {
-  return site.store === undefined || site.store.read.workspaces()[0]?.imported === true;
 }
 
 /** What is recorded: by path the hash, " x" behind an executable file's, "-> " before a symlink's. */

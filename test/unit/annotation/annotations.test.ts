@@ -122,10 +122,29 @@ describe("lists", () => {
     for (let number = 0; number < 450; number += 1) {
       await write(made, { text: `${number}`, anchors: [{ path: number % 150 === 0 ? "src/a" : "b", startLine: 0, endLine: 0 }] });
     }
-    const query = { workspace: story.workspace, caller: caller("s", { paths: ["src"] }), generation: story.generation };
+    const query = {
+      workspace: story.workspace,
+      caller: caller("s", { paths: ["src"] }),
+      generation: story.generation,
+      maxBytes: 1000,
+    };
     const first = await annotations.list({ ...query, limit: 2 });
     expect(first.annotations.map(({ row }) => row.text)).toEqual(["300", "150"]);
     const next = await annotations.list({ ...query, limit: 2, ...(first.next === undefined ? {} : { after: first.next }) });
     expect([next.annotations.map(({ row }) => row.text), next.next]).toEqual([["0"], undefined]);
+  });
+
+  it("end a page when it is long enough, after one note at least", async () => {
+    const made = await story.tell({ f: "1\n" });
+    for (const size of [300, 2_000, 600, 500]) await write(made, { text: "x".repeat(size) });
+    const query = { workspace: story.workspace, caller: caller("ann"), generation: story.generation, limit: 9, maxBytes: 1_000 };
+    const sizes: number[][] = [];
+    for (let after: number | undefined; ; ) {
+      const page = await annotations.list({ ...query, ...(after === undefined ? {} : { after }) });
+      sizes.push(page.annotations.map(({ row }) => row.text.length));
+      if (page.next === undefined) break;
+      after = page.next;
+    }
+    expect(sizes).toEqual([[500, 600], [2_000], [300]]);
   });
 });

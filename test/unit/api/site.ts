@@ -158,7 +158,7 @@ export async function openApi(options: SiteOptions = {}): Promise<ApiSite> {
     checkpointMs: 90 * 86_400_000,
     checkpointCount: 100_000,
     readersMs: 0,
-    keepOrigin: (workspace, path, generation) => origins.keepSpans(workspace, path, generation),
+    keepOrigin: (workspace, path, generation, signal) => origins.keepSpans(workspace, path, generation, signal),
   });
   const api = createApi({
     clock,

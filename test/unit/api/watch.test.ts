@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { LIMITS } from "../../../src/daemon/api/index.ts";
-import { type Clock, systemClock } from "../../../src/daemon/base/index.ts";
+import { Streams } from "../../../src/daemon/api/streams.ts";
+import { type Clock, type GinError, systemClock } from "../../../src/daemon/base/index.ts";
 import type { Store } from "../../../src/daemon/store/index.ts";
 import { type ApiSite, caller, openApi } from "./site.ts";
 import { told, watching } from "./watching.ts";
@@ -137,6 +138,20 @@ describe("a cursor", () => {
     expect((await rest.take(2)).map(told)).toEqual(["save a.txt", "ready"]);
   });
 
+  it("of another life of the workspace goes on after a gap in everything", async () => {
+    const site = await openApi();
+    const { cursor } = await (await watching(site, {})).next();
+    await save(site, "a.txt");
+    const moved = { machine: "another", hostIdentity: "another", incarnations: ["in_renewed"], leaseIncarnation: "li_renewed" };
+    await site.store.write("takeover", moved);
+    await site.close();
+    const again = await openApi({ directory: site.directory });
+    const stream = await watching(again, { since: cursor });
+    expect((await stream.take(2)).map(told)).toEqual(["trimmed CHECKPOINT LEASE ANNOTATION", "ready"]);
+    await save(again, "b.txt");
+    expect(told(await stream.next())).toBe("save b.txt");
+  });
+
   it("is bound to principal, workspace and kinds, and cannot be altered", async () => {
     const site = await openApi({ callers: { bob: caller("bob") } });
     const { cursor } = await (await watching(site, { kinds: ["WATCH_KIND_LEASE"] })).next();
@@ -158,7 +173,11 @@ describe("a gap", () => {
     const reader = site.store.read as { -readonly [K in keyof Store["read"]]: Store["read"][K] };
     const real = reader.checkpointsAfter;
     reader.checkpointsAfter = (workspace, generation, limit) => real(workspace, Math.max(goneTo, generation), limit);
-    const { cursor } = await (await watching(site, {})).next();
+    const first = await watching(site, {});
+    const { cursor } = await first.next();
+    // Gone for good: what it was told others would be told as well.
+    first.leave();
+    await expect.poll(() => site.api.running()).toBe(0);
     await save(site, "a.txt");
     await save(site, "b.txt");
     goneTo = Number((await site.call("Context", {})).body.state.generation) - 1;
@@ -279,5 +298,25 @@ describe("the end", () => {
     open[0]?.leave();
     await expect.poll(() => site.api.running()).toBe(most);
     expect(told(await (await watching(site, {})).next())).toBe("ready");
+  });
+
+  it("is waited for by nobody else: so many of all, the next is BUSY until one ends", () => {
+    const streams = new Streams();
+    const each = LIMITS.streams_principal.value;
+    const leave: (() => void)[] = [];
+    for (let index = 0; index < LIMITS.streams.value; index += 1) leave.push(streams.enter(`p${Math.floor(index / each)}`));
+    const reasonOf = (enter: () => unknown): string => {
+      try {
+        enter();
+      } catch (thrown) {
+        return (thrown as GinError).reason;
+      }
+      return "";
+    };
+    expect(reasonOf(() => streams.enter("late"))).toBe("BUSY");
+    leave[0]?.();
+    expect(streams.size).toBe(LIMITS.streams.value - 1);
+    expect(reasonOf(() => streams.enter("p1"))).toBe("BUSY");
+    expect(reasonOf(() => streams.enter("late"))).toBe("");
   });
 });

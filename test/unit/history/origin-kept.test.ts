@@ -111,6 +111,32 @@ describe("origin over gc", () => {
   });
 });
 
+describe("anchors over gc", () => {
+  it("are unknown where contents in between are given up, and known where nothing changed", async () => {
+    const store = await freshStore();
+    const story = await Story.begin(store);
+    await story.tell({ f: "a\nb\n", quiet: "1\n2\n" });
+    await story.tell({ f: "x\na\nb\n" });
+    await story.tell({ f: "x\ny\na\nb\n" });
+    const at = (path: string) => ({
+      workspace: story.workspace,
+      path,
+      generation: 1,
+      sha256: story.content(path, 1).sha256,
+      startLine: 2,
+      endLine: 2,
+    });
+    const [loud, still] = [at("f"), at("quiet")];
+    expect(await story.anchors().follow(loud, 3)).toMatchObject({ standing: "moved", startLine: 4 });
+    await collect(store, 100);
+    expect(await story.anchors().follow(loud, 3)).toEqual({ standing: "unknown", path: "", startLine: 0, endLine: 0 });
+    expect(await story.anchors().follow(still, 3)).toEqual({ standing: "same", path: "quiet", startLine: 2, endLine: 2 });
+    // A whole file is told by its hash alone.
+    const whole = { ...loud, startLine: 0, endLine: 0 };
+    expect(await story.anchors().follow(whole, 3)).toEqual({ standing: "changed", path: "f", startLine: 0, endLine: 0 });
+  });
+});
+
 describe("origin of long histories", () => {
   it("keeps spans on the way, goes on from them, and lets the passing ones go", async () => {
     const store = await freshStore();

@@ -134,6 +134,7 @@ const named: Record<string, readonly [Record<string, Held>, Record<string, Held>
   "no final newline, before": [{ f: file("a\nb") }, { f: file("a\nb\n") }],
   "no final newline, after": [{ f: file("a\nb\n") }, { f: file("a\nb") }],
   "no final newline, on both sides": [{ f: file("a\nb\nc") }, { f: file("a\nB\nc") }],
+  "an open last line goes, its likes stay": [{ f: file("b\na\na\na") }, { f: file("b\na\na\n") }],
   "a lone newline": [{ f: file("\n") }, { f: file("") }],
   "CRLF to LF": [{ f: file("a\r\nb\r\n") }, { f: file("a\nb\n") }],
   "CRLF kept": [{ f: file("a\r\nb\r\nc\r\n") }, { f: file("a\r\nB\r\nc\r\n") }],

@@ -141,3 +141,28 @@ test("a daemon that cannot start says why, and the end of its log is shown", asy
     sent: false,
   });
 });
+
+test("a call that needs the whole tree waits for the import where somebody listens, and no longer than its timeout", async () => {
+  const detail = {
+    reason: "NOT_READY",
+    message: "the first look at the whole directory has not ended",
+    retry_after_ms: "10",
+    facts: { state: "importing", files: "7", directories_left: "3" },
+  };
+  let refusals = 2;
+  const daemon = await fakeDaemon(() => ({ json: refusals-- > 0 ? { error: detail } : { diff: { files: [] } } }));
+  const told: string[] = [];
+  const onImporting = ({ files, directoriesLeft }: { files: string; directoriesLeft: string }): void =>
+    void told.push(`${files} ${directoriesLeft}`);
+  const patient = openSession({ endpoint: `unix:${daemon.socketPath}`, onImporting });
+  expect(await patient.run("diff")).toEqual({ files: [] });
+  expect(told).toEqual(["7 3", "7 3"]);
+  refusals = Number.POSITIVE_INFINITY;
+  const brief = openSession({ endpoint: `unix:${daemon.socketPath}`, onImporting, timeoutMs: 60 });
+  await expect(brief.run("diff")).rejects.toMatchObject({ detail: { reason: "NOT_READY" } });
+  const plain = openSession({ endpoint: `unix:${daemon.socketPath}` });
+  const before = daemon.seen.length;
+  await expect(plain.run("diff")).rejects.toMatchObject({ detail: { reason: "NOT_READY" } });
+  expect(daemon.seen.length).toBe(before + 1);
+  for (const session of [patient, brief, plain]) session.close();
+});

@@ -1,17 +1,19 @@
+import { createHash } from "node:crypto";
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { checkIntegrity } from "../../../src/daemon/store/index.ts";
+import { systemClock } from "../../../src/daemon/base/index.ts";
+import { checkIntegrity, createCollector } from "../../../src/daemon/store/index.ts";
 import { chance } from "../../helpers/random.ts";
 import { scaled } from "../../helpers/scale.ts";
 import { freshDirectory, Line, opened, sha } from "./fixture.ts";
 import { collect, counting, DAY, holes, limits } from "./gc-model.ts";
 
+const quiet = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
+
 /** Bytes that do not compress and that a name stands for. */
 function bytes(name: string, length: number): Buffer {
-  const out = Buffer.alloc(length);
-  for (let at = 0; at < length; at += 32) Buffer.from(sha(`${name} ${at}`), "hex").copy(out, at);
-  return out;
+  return createHash("shake256", { outputLength: length }).update(name).digest();
 }
 
 async function place() {
@@ -25,6 +27,65 @@ async function settle(line: Line): Promise<void> {
   const saves = line.store.read.openSaves(line.rowid).map(({ id }) => id);
   await line.store.write("durable", { saves });
 }
+
+describe("a collector", () => {
+  const parts = { clock: systemClock, log: quiet, checkpointMs: 100_000 * DAY, checkpointCount: 100_000, readersMs: 0 };
+
+  it("tends to everything that waits, however much an import brought, and looks at history the first time", async () => {
+    const { store, line, directory } = await place();
+    for (let round = 0; round < 8; round++) {
+      const files = Array.from({ length: 100 }, (_, index) => [`d${round}/f${index}`, `${round} ${index} `.repeat(600)] as const);
+      await line.save(Object.fromEntries(files), { journal: [] });
+    }
+    const before = store.read.facts();
+    expect([before.collectedMs, before.bytes > 3_000_000]).toEqual([0, true]);
+    const collector = createCollector({ store, ...parts, quotaBytes: 2 ** 30 });
+    await Promise.all([collector.tend(), collector.tend()]);
+    const after = store.read.facts();
+    expect(after.bytes).toBeLessThan(before.bytes / 3);
+    expect(after.neededBytes).toBeGreaterThan(after.bytes / 3);
+    expect(after.collectedMs).toBeGreaterThan(0);
+    expect(holes(line)).toEqual([]);
+    expect(checkIntegrity(directory, true).problems).toEqual([]);
+    await collector.close();
+    await expect(collector.collect({ dryRun: false })).rejects.toMatchObject({ reason: "BUSY" });
+  });
+
+  it("asks for the origin of every path it is going to thin, once, before anything is gone; a refusal does not stop it", async () => {
+    const { store, line } = await place();
+    for (let round = 0; round < 10; round++)
+      await line.save({ f: bytes(`${round}`, 9_000), [`g${round % 2}`]: `${round}` }, { journal: [] });
+    const asked: unknown[] = [];
+    const warned: string[] = [];
+    const keepOrigin = async (workspace: number, path: string, generation: number): Promise<void> => {
+      asked.push([workspace, path, generation, store.read.hasObject(sha(bytes("0", 9_000)))]);
+      if (path === "g0") throw new Error("no");
+    };
+    const log = { ...quiet, warn: (_: object, message: string) => void warned.push(message) };
+    const collector = createCollector({ store, ...parts, log, quotaBytes: 2 ** 30, keepOrigin });
+    await collector.collect({ dryRun: true, targetBytes: 0 });
+    expect(asked).toEqual([]);
+    await collector.collect({ dryRun: false, targetBytes: 0 });
+    expect(asked).toEqual(["f", "g0", "g1"].map((path) => [line.rowid, path, 10, true]));
+    expect(warned).toEqual(["origins of some paths could not be kept"]);
+    expect(store.read.hasObject(sha(bytes("0", 9_000)))).toBe(false);
+    await collector.close();
+  });
+
+  it("ends between two slices when its caller gives up, and the next run does the rest", async () => {
+    const { store, line } = await place();
+    for (let round = 0; round < 30; round++) await line.save({ f: bytes(`${round}`, 9_000) }, { journal: [] });
+    const collector = createCollector({ store, ...parts, quotaBytes: 2 ** 30 });
+    const given = new AbortController();
+    const cut = collector.collect({ dryRun: false, targetBytes: 0, signal: given.signal });
+    const next = collector.collect({ dryRun: false, targetBytes: 0 });
+    given.abort();
+    await expect(cut).rejects.toMatchObject({ reason: "CANCELLED" });
+    expect((await next).thinnedObjects).toBeGreaterThan(20);
+    expect(holes(line)).toEqual([]);
+    await collector.close();
+  });
+});
 
 describe("gc", () => {
   it("removes nothing that anything names while history is within its quota", async () => {
@@ -165,6 +226,23 @@ describe("gc", () => {
     expect(checkIntegrity(directory, true).problems).toEqual([]);
   });
 
+  it("leaves the rows by which annotated lines are followed", async () => {
+    const { store, line } = await place();
+    const ids: string[] = [];
+    for (let round = 1; round <= 40; round++) {
+      const touched = [3, 5, 12].includes(round) ? { quiet: `${round}` } : { loud: `${round}` };
+      ids.push(await line.save(touched as Record<string, string>, { journal: [] }, { timeMs: round < 30 ? 1 : 20 * DAY }));
+    }
+    const made = { id: "an_1", workspace: line.rowid, checkpoint: ids[4] ?? "", principal: "a", requestId: "r", thread: "an_1" };
+    const anchors = [{ path: "quiet", startLine: 1, endLine: 1, sha256: sha("5"), text: "5" }];
+    const annotation = { ...made, text: "why", replyTo: "", corrects: "", evidenceId: "", timeMs: 1, seq: 0, anchors };
+    await store.write("annotation.write", { annotation });
+    await collect(store, limits({ nowMs: 100 * DAY }));
+    const left = store.read.checkpoints({ workspace: line.rowid, limit: 100 }).map(({ generation }) => generation);
+    expect(left).toEqual([...Array.from({ length: 11 }, (_, index) => 40 - index), 12, 5]);
+    expect(holes(line)).toEqual([]);
+  });
+
   it("unlinks side segments that are empty and rewrites those that are nearly so", async () => {
     const { store, line, directory } = await place();
     const large = (name: string) => Buffer.alloc(9_000_000, Buffer.from(sha(name), "hex"));
@@ -192,6 +270,27 @@ describe("gc", () => {
     expect(holes(back)).toEqual([]);
   });
 
+  it("unlinks nothing that a backup still copies, and the backup is whole", async () => {
+    const { store, line, directory } = await place();
+    const large = (name: string) => Buffer.alloc(9_000_000, Buffer.from(sha(name), "hex"));
+    for (let round = 0; round < 9; round++) await line.save({ f: large(`v${round}`), [`s${round}`]: bytes(`${round}`, 50_000) });
+    await settle(line);
+    const copy = join(directory, "..", "copy");
+    const phases: string[] = [];
+    const copying = store.write("backup", { directory: copy });
+    const collecting = collect(store, limits({ targetBytes: 0 }), async (_, phase) => {
+      phases.push(phase);
+      await new Promise((resolve) => setImmediate(resolve));
+    });
+    await copying;
+    await collecting;
+    expect(phases).toContain("wait");
+    expect(holes(line)).toEqual([]);
+    expect(checkIntegrity(directory, true).problems).toEqual([]);
+    expect(checkIntegrity(copy, true).problems).toEqual([]);
+    expect(existsSync(join(directory, "side", "000001.seg"))).toBe(false);
+  });
+
   it("refuses a save that counts on a content gc took after it was planned, and takes it when it is planned anew", async () => {
     const { store, line } = await place();
     await line.save({ f: "one" });
@@ -204,6 +303,19 @@ describe("gc", () => {
     expect(await line.commit(planned)).toEqual(["missing"]);
     expect(line.generation).toBe(2);
     expect(await line.commit(counting(store, line.plan({ f: "one" })))).toEqual(["committed"]);
+    expect(holes(line)).toEqual([]);
+  });
+
+  it("looks into a directory that was changed and changed back before gc came to it", async () => {
+    const { store, line } = await place();
+    await line.save({ "d/f": "as it was", "d/untouched": "only here" }, { journal: [] });
+    // The newest rows always stay: these shall not be they.
+    await line.save({ z: "newer" }, { journal: [] });
+    await store.write("gc.begin", limits({ targetBytes: 0 }));
+    await line.save({ "d/f": "changed" }, { journal: [] });
+    await line.save({ "d/f": "as it was" }, { journal: [] });
+    for (let phase = ""; phase !== "done"; ) ({ phase } = await store.write("gc.step", { durable: false }));
+    expect(store.read.hasObject(sha("only here"))).toBe(true);
     expect(holes(line)).toEqual([]);
   });
 

@@ -113,6 +113,19 @@ describe("the first look at the whole tree", () => {
     expect(progress).toMatchObject({ done: true, files: 1, unreadable: 2, note: "c.txt cannot be read (EACCES)" });
   });
 
+  it("imports and follows a directory that cannot be written, whose saves are refused", async () => {
+    const directory = filled({ "a.txt": "a\n", "b.txt": "b\n" });
+    const site = await open(directory, { fs: readOnly });
+    await imported(site);
+    writeFileSync(join(directory, "ws/b.txt"), "changed\n");
+    await site.workspace.sync();
+    expect(treeOf(site)).toEqual({ "a.txt": hashOf(text("a\n")), "b.txt": hashOf(text("changed\n")) });
+    const save = saveInput(site, "r", [{ path: "a.txt", expect: hashOf(text("a\n")), content: text("A\n") }]);
+    const refusal = await site.workspace.save(save).catch((thrown: unknown) => thrown);
+    expect(refusal instanceof GinError && [refusal.reason, refusal.facts.errno]).toEqual(["IO_FAILED", "EROFS"]);
+    expect(site.workspace.status().status).toBe("active");
+  });
+
   it("answers a read and a save of its own paths before it ends, and the whole tree only after", async () => {
     const directory = filled({ "a.txt": "a\n", "b.txt": "b\n" });
     const site = await open(directory);
@@ -173,6 +186,23 @@ function refusing(names: readonly string[]): Fs {
     },
   };
 }
+
+const O_CREAT = 0o100;
+const refuseToWrite = (): never => {
+  throw Object.assign(new Error("EROFS: read-only file system"), { code: "EROFS", errno: -30, syscall: "open" });
+};
+
+/** The real file system, read-only. */
+const readOnly: Fs = {
+  ...nodeFs,
+  openSync: (path, flags, mode) => ((flags & O_CREAT) === 0 ? nodeFs.openSync(path, flags, mode) : refuseToWrite()),
+  symlinkSync: refuseToWrite,
+  linkSync: refuseToWrite,
+  renameSync: refuseToWrite,
+  unlinkSync: refuseToWrite,
+  mkdirSync: refuseToWrite,
+  rmdirSync: refuseToWrite,
+};
 
 /** The real file system that notes regular files opened for reading. */
 function noting(opened: Set<string>): Fs {

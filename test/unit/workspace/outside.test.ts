@@ -272,6 +272,31 @@ describe("hints of the watcher", () => {
   });
 });
 
+it("does not read a large file anew at each hint while reading it takes long, and reads it in the end", async () => {
+  const large = (end: string): void => writeFileSync(join(root, "large"), Buffer.alloc(6 * 1024 * 1024, end));
+  large("1");
+  const slow: Fs = {
+    ...nodeFs,
+    read: async (...call) => {
+      await new Promise((resolve) => setTimeout(resolve, 15));
+      return nodeFs.read(...call);
+    },
+  };
+  const watcher = handWatcher();
+  const site = await open({ watcher, fs: slow });
+  large("2");
+  watcher.hooks().hint(["large"]);
+  await generation(site, 2);
+  const from = performance.now();
+  large("3");
+  watcher.hooks().hint(["large"]);
+  watcher.hooks().hint(["large"]);
+  await generation(site, 3);
+  expect(performance.now() - from).toBeGreaterThan(1_000);
+  large("4");
+  expect((await site.workspace.sync()).generation).toBe(4);
+});
+
 describe("a start", () => {
   it("looks for what changed while nobody did", async () => {
     put("a", "a\n");

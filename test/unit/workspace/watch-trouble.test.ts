@@ -89,6 +89,29 @@ test("no watches left for a directory made later: everything is looked at, then 
   expect(state.open).toBe(0);
 });
 
+test("a watch that ends by itself is set anew, the root's as well, and what is there is hinted", async () => {
+  const listeners: ((errno: string) => void)[] = [];
+  const directories: DirectoryWatch = {
+    ...nodeDirectoryWatch,
+    watch(path, listener) {
+      listeners.push((errno) => listener.failed(errno));
+      return nodeDirectoryWatch.watch(path, listener);
+    },
+  };
+  const { ear, watcher } = await listen(root, "native", { directories });
+  expect(listeners.length).toBe(4);
+  for (const fail of listeners.slice(1)) fail("EIO");
+  await ear.hears("a/any", "a/b/any", "c/any");
+  expect(listeners.length).toBe(7);
+  ear.forget();
+  listeners[0]?.("EIO");
+  await ear.until(() => expect(ear.overflows).toEqual(["flood"]));
+  ear.forget();
+  writeFileSync(join(root, "a/b/later"), "x");
+  await ear.hears("a/b/later");
+  expect(watcher.health()).toMatchObject({ state: "watching", directories: 4 });
+});
+
 test("a flood asks for a look at everything", async () => {
   const clock = virtualClock();
   const { state, directories } = limited("ENOSPC");

@@ -8,6 +8,8 @@ import { wholeId } from "../undoing.ts";
 
 /** Lines of an excerpt that are shown. */
 const EXCERPT_LINES = 6;
+/** Notes of a thread asked for in each page: as many as the daemon gives. */
+const MOST = 1000;
 
 const STYLES: { readonly [standing: string]: Style } = {
   same: "green",
@@ -51,13 +53,32 @@ export const command: Command = {
       return;
     }
     const annotations = list(answer, "annotations");
-    // Lists come newest first, a thread in order.
-    if (thread === undefined) show(context, annotations.toReversed());
-    else show(context, annotations);
+    // Lists come newest first, a thread in order. What is about a path or checkpoint has answers that are about neither.
+    if (thread !== undefined) show(context, annotations);
+    else
+      show(
+        context,
+        checkpoint === undefined && path === undefined ? annotations.toReversed() : await threadsOf(context, annotations),
+      );
     const next = text(answer, "next_cursor");
     if (next !== "") context.err.line(`more: --cursor ${next}`);
   },
 };
+
+/** The threads of some notes, whole, those with the newest note last. */
+async function threadsOf(context: Context, annotations: readonly JsonObject[]): Promise<JsonObject[]> {
+  const threads = new Set(annotations.map((note) => text(note, "thread")));
+  const notes: JsonObject[] = [];
+  for (const thread of [...threads].reverse()) {
+    let cursor = "";
+    do {
+      const answer = await context.session().run("list_annotations", { thread, limit: MOST, ...(cursor !== "" && { cursor }) });
+      notes.push(...list(answer, "annotations"));
+      cursor = text(answer, "next_cursor");
+    } while (cursor !== "");
+  }
+  return notes;
+}
 
 /** Oldest first in, threads with the newest note first out. */
 function show({ out }: Context, annotations: readonly JsonObject[]): void {

@@ -22,6 +22,8 @@ interface Explanation {
 
 /** How many ancestors a checkpoint's lineage names, and how many of its paths its facts show. */
 const SOME = 10;
+/** Characters of a note that its explanation shows; ListAnnotations gives all of it. */
+const EXPLAINED_CHARACTERS = 2_000;
 /** How many taken-back checkpoints an undo's facts name. */
 const MOST_UNDOES = 100;
 
@@ -171,7 +173,7 @@ function explainAnnotation(ground: Ground, call: Invocation, id: string): Explan
       reply_to: row.replyTo,
       corrects: row.corrects,
       corrected_by: ground.reader.correctedBy(id),
-      text: row.text,
+      text: row.text.slice(0, EXPLAINED_CHARACTERS),
     },
     lineage: [row.replyTo || row.corrects, row.checkpoint].filter((one) => one !== ""),
     next: ["ListAnnotations with this id as thread shows it with its answers, and where its lines stand"],

@@ -1,5 +1,5 @@
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
-import { PathKind } from "../../../gen/gin/v1/common_pb.ts";
+import { Cause, PathKind } from "../../../gen/gin/v1/common_pb.ts";
 import type {
   OriginEntry,
   Origin as OriginMessage,
@@ -218,18 +218,38 @@ function toEntry({ name, content }: TreeEntry, fact: OriginFact | undefined): Or
   return { $typeName: "gin.v1.OriginEntry", name, kind, origin: toOrigin(fact) };
 }
 
+/** Facts live as long as the history room remembers them, and thousands of lines share one: their messages do as well. */
+const MESSAGES = new WeakMap<OriginFact, OriginMessage>();
+
+const UNKNOWN: OriginMessage = {
+  $typeName: "gin.v1.Origin",
+  checkpoint: "",
+  cause: Cause.UNSPECIFIED,
+  principal: "",
+  requestId: "",
+  message: "",
+  generation: 0n,
+  unknown: true,
+};
+
 function toOrigin(fact: OriginFact | undefined): OriginMessage {
-  const origin: OriginMessage = {
+  if (fact === undefined) return UNKNOWN;
+  const known = MESSAGES.get(fact);
+  if (known !== undefined) return known;
+  const { checkpoint, cause, principal, requestId, message, generation, timeMs } = fact;
+  const made: OriginMessage = {
     $typeName: "gin.v1.Origin",
-    checkpoint: fact?.checkpoint ?? "",
-    cause: fact === undefined ? 0 : toCause(fact.cause),
-    principal: fact?.principal ?? "",
-    requestId: fact?.requestId ?? "",
-    message: fact?.message ?? "",
-    generation: BigInt(fact?.generation ?? 0),
-    unknown: fact === undefined,
+    checkpoint,
+    cause: toCause(cause),
+    principal,
+    requestId,
+    message,
+    time: timeOf(timeMs),
+    generation: BigInt(generation),
+    unknown: false,
   };
-  return fact === undefined ? origin : { ...origin, time: timeOf(fact.timeMs) };
+  MESSAGES.set(fact, made);
+  return made;
 }
 
 function timeOf(ms: number): Timestamp {

@@ -8,7 +8,7 @@ import type { Ground, Target } from "../invocation.ts";
 import { checkSize, invalid, LIMITS } from "../limits.ts";
 import { needRequestId } from "../requests.ts";
 import { requirePath } from "../resolve.ts";
-import { treePath } from "./snapshot.ts";
+import { requireKept, treePath } from "./snapshot.ts";
 
 /** What is to be taken back: some work, or everything later on a path. */
 export type Selection =
@@ -16,7 +16,7 @@ export type Selection =
   | { readonly kind: "path"; readonly path: string; readonly at: Checkpoint };
 
 /** Checkpoints read in one go, and generations looked through in one go. */
-const PAGE = 500;
+const PAGE = 100;
 const WINDOW = 5_000;
 
 /** Causes that are a principal's own work; what it undid, and what it took over from others, is undone by checkpoint. */
@@ -49,11 +49,13 @@ export async function selectWork(
     case "principal+since":
       return work(caller, await byPrincipal(ground, target, principal, since));
     case "checkpoint":
-      return work(caller, [{ checkpoint: undoable(find(ground, target, checkpoint, "select.checkpoint")) }]);
+      return work(caller, [{ checkpoint: undoable(find(ground, target, checkpoint)) }]);
     case "checkpoint+path": {
       const plain = treePath(path);
       requirePath(caller, plain);
-      return { kind: "path", path: plain, at: find(ground, target, checkpoint, "select.checkpoint") };
+      const at = find(ground, target, checkpoint);
+      requireKept(ground, target, at);
+      return { kind: "path", path: plain, at };
     }
     default:
       throw invalid("select", "give request_id (and principal), or a checkpoint, or principal and since, or path and checkpoint");
@@ -63,7 +65,7 @@ export async function selectWork(
 /** The undo that a redo names. Throws as `selectWork`, and INVALID_REQUEST for a checkpoint that is no undo. */
 export function selectUndo(ground: Ground, target: Target, caller: Caller, id: string): Selection {
   if (id === "") throw invalid("undo", "must name the checkpoint of an undo");
-  const checkpoint = find(ground, target, id, "undo");
+  const checkpoint = find(ground, target, id);
   if (checkpoint.cause !== "undo") throw invalid("undo", `names a checkpoint of cause ${checkpoint.cause}, not an undo`);
   return work(caller, [{ checkpoint }]);
 }
@@ -81,12 +83,12 @@ function work(caller: Caller, selected: readonly Selected[]): Selection {
   return { kind: "work", selected };
 }
 
-function find(ground: Ground, target: Target, id: string, field: string): Checkpoint {
+function find(ground: Ground, target: Target, id: string): Checkpoint {
   const named = id === "base" ? (ground.reader.workspace(target.rowid)?.base ?? "") : id;
   const found = named === "" ? undefined : ground.reader.checkpoint(named);
   if (found !== undefined && found.workspace === target.rowid) return found;
   throw new GinError("ID_NOT_FOUND", "no such checkpoint in this workspace", "gin log lists them", {
-    facts: { id: id.slice(0, 128), field },
+    facts: { id: id.slice(0, 128) },
   });
 }
 
@@ -150,7 +152,7 @@ function startOf(ground: Ground, target: Target, since: string): { readonly gene
   const always = Number.NEGATIVE_INFINITY;
   if (since === "start") return { generation: 0, timeMs: always };
   if (since === "base" || since.startsWith("ck_")) {
-    return { generation: find(ground, target, since, "select.since").generation, timeMs: always };
+    return { generation: find(ground, target, since).generation, timeMs: always };
   }
   const timeMs = TIME.test(since) ? Date.parse(since) : Number.NaN;
   if (Number.isNaN(timeMs)) throw invalid("select.since", 'takes a checkpoint id, an RFC 3339 time, or "start"');

@@ -9,6 +9,7 @@ import type { StreamCall } from "../streams.ts";
 import { toAnnotation } from "./annotations.ts";
 import { toCheckpoint } from "./checkpoint.ts";
 import { toLease } from "./lease.ts";
+import type { WatchShared } from "./watch-shared.ts";
 
 /** Steps that a source gives at a time: between two batches others have their turn. */
 const BATCH = 32;
@@ -42,8 +43,15 @@ export interface Source {
 }
 
 /** Checkpoints by generation, from the store: they outlive the daemon. A place is [incarnation, generation]. */
-export function checkpointSource(ground: Ground, call: StreamCall): Source {
+export function checkpointSource(ground: Ground, call: StreamCall, shared: WatchShared): Source {
   const state = () => call.here().workspace.state();
+  const seesAll = call.caller.paths === undefined;
+  const told = (row: Checkpoint): WatchEvent | undefined => {
+    if (!maySee(ground, call, row)) return undefined;
+    const value = toCheckpoint(ground, call.caller, row);
+    if (seesAll) shared.keep(call.workspace, row.generation, value);
+    return { case: "checkpoint", value };
+  };
   return {
     kind: WatchKind.CHECKPOINT,
     end: () => [state().incarnation, state().generation],
@@ -53,16 +61,14 @@ export function checkpointSource(ground: Ground, call: StreamCall): Source {
       // Under another incarnation the same generation may be another checkpoint.
       if (life !== incarnation || from === undefined || from > head) return undefined;
       if (from === head) return [];
+      const next = seesAll ? shared.checkpoint(call.workspace, from + 1) : undefined;
+      if (next !== undefined) return [{ place: [incarnation, from + 1], event: { case: "checkpoint", value: next } }];
       const steps: Step[] = [];
       let at = from;
       for (const row of ground.reader.checkpointsAfter(call.here().rowid, from, Math.min(BATCH, head - from))) {
         if (row.generation !== at + 1) break;
         at = row.generation;
-        const checkpoint = maySee(ground, call, row) ? toCheckpoint(ground, call.caller, row) : undefined;
-        steps.push({
-          place: [incarnation, at],
-          event: checkpoint === undefined ? undefined : { case: "checkpoint", value: checkpoint },
-        });
+        steps.push({ place: [incarnation, at], event: told(row) });
       }
       return steps.length === 0 ? undefined : steps;
     },
@@ -124,10 +130,9 @@ function visibleLease({ caller }: StreamCall, lease: Lease): Lease | undefined {
 }
 
 /** Annotations by their number, from the store. They are never trimmed. A place is [incarnation, number]. */
-export function annotationSource(ground: Ground, call: StreamCall): Source {
-  const { annotations, reader } = ground;
+export function annotationSource(ground: Ground, call: StreamCall, shared: WatchShared): Source {
   const state = () => call.here().workspace.state();
-  const newest = () => reader.annotations({ workspace: call.here().rowid, limit: 1 })[0]?.seq ?? 0;
+  const newest = () => shared.newestAnnotation(call.here().rowid);
   return {
     kind: WatchKind.ANNOTATION,
     end: () => [state().incarnation, newest()],
@@ -135,10 +140,11 @@ export function annotationSource(ground: Ground, call: StreamCall): Source {
       const { incarnation, generation } = state();
       const [life, seq] = pairOf(place);
       if (life !== incarnation || seq === undefined) return undefined;
-      const rows = reader.annotations({ workspace: call.here().rowid, ascending: true, after: seq, limit: BATCH });
+      if (seq >= newest()) return [];
+      const rows = ground.reader.annotations({ workspace: call.here().rowid, ascending: true, after: seq, limit: BATCH });
       const steps: Step[] = [];
       for (const row of rows) {
-        const shown = await annotations.present(row, call.caller, generation, call.signal);
+        const shown = await ground.annotations.present(row, call.caller, generation, call.signal);
         steps.push({
           place: [incarnation, row.seq],
           event: shown === undefined ? undefined : { case: "annotation", value: toAnnotation(shown) },

@@ -6,6 +6,7 @@ import { type Ground, stateOf } from "../invocation.ts";
 import { invalid } from "../limits.ts";
 import { type StreamCall, Wake } from "../streams.ts";
 import { memorySource } from "./watch-memory.ts";
+import type { WatchShared } from "./watch-shared.ts";
 import { annotationSource, checkpointSource, leaseSource, type Source, type Step, type WatchEvent } from "./watch-sources.ts";
 
 /** A message of the stream. */
@@ -25,7 +26,12 @@ interface Followed {
  * what it did not take yet stays in the store or among the kept changes: a slow reader costs nothing and at worst is told of a gap.
  * States: catching up → ready → following; a gap may be told in either.
  */
-export async function* watch(ground: Ground, request: WatchRequest, call: StreamCall): AsyncGenerator<Message> {
+export async function* watch(
+  ground: Ground,
+  shared: WatchShared,
+  request: WatchRequest,
+  call: StreamCall,
+): AsyncGenerator<Message> {
   const kinds = kindsOf(request.kinds);
   const scope: CursorScope = {
     operation: "Watch",
@@ -34,7 +40,7 @@ export async function* watch(ground: Ground, request: WatchRequest, call: Stream
   };
   const since = ground.cursors.open(scope, request.since) as Places | undefined;
   const followed = kinds.map((kind): Followed => {
-    const source = SOURCES[kind](ground, call);
+    const source = SOURCES[kind](ground, call, shared);
     return { source, place: since === undefined ? source.end() : since[WatchKind[kind]] };
   });
   const message = (event: WatchEvent): Message => {

@@ -80,6 +80,19 @@ export class Board {
     return piece;
   }
 
+  /**
+   * The piece of a file that a generation took away from a path, or put another in the place of. At head nothing is left of it,
+   * whatever else is at the path.
+   */
+  gone(path: string, generation: number): Piece {
+    const key = `${path}\0${generation}`;
+    const known = this.#pieces.get(key);
+    if (known !== undefined) return known;
+    const piece = new Piece(path, { state: null, bytes: async () => undefined });
+    this.#pieces.set(key, piece);
+    return piece;
+  }
+
   /** Who holds a path now; undefined when it is free. */
   async holder(path: string): Promise<Piece | undefined> {
     await this.at(path);

@@ -1,4 +1,5 @@
 import type { Checkpoint, Content, PathState } from "../../store/index.ts";
+import { MAX_TEXT_BYTES } from "../merge-path.ts";
 import { blame } from "./blame.ts";
 import type { Board, Conflict, Piece } from "./board.ts";
 import type { Lineage } from "./lineage.ts";
@@ -15,7 +16,7 @@ export interface Reversed {
   /** What became of it since the checkpoint. */
   readonly lineage: Lineage;
   /** Checkpoints that are being taken back: none of them stands in the way. */
-  readonly selected: ReadonlySet<string>;
+  readonly selected: { has(checkpoint: string): boolean };
   /** What is left for following texts step by step. */
   readonly purse: { steps: number };
   readonly pace: Pace;
@@ -83,6 +84,11 @@ async function mergeText(
   states: { readonly before: Content; readonly after: Content; readonly executable: boolean },
   stop: (conflict: Conflict) => void,
 ): Promise<void> {
+  const sizes = [states.before.size, states.after.size, piece.state?.size ?? 0];
+  if (sizes.some((size) => size > MAX_TEXT_BYTES)) {
+    stop({ kind: "too_large", hunks: [] });
+    return;
+  }
   const from = view.reader.object(states.before.sha256);
   const made = view.reader.object(states.after.sha256);
   const now = await board.bytes(piece);
@@ -131,7 +137,7 @@ function laterTexts(view: UndoView, change: Reversed, piece: Piece, now: Uint8Ar
 }
 
 /** The newest later checkpoint that is not being taken back. */
-function inTheWay(view: UndoView, { lineage, selected }: Reversed): Pick<Conflict, "by"> {
+export function inTheWay(view: UndoView, { lineage, selected }: Pick<Reversed, "lineage" | "selected">): Pick<Conflict, "by"> {
   const newest = lineage.versions.find((version) => !selected.has(version.checkpoint));
   if (newest === undefined) return {};
   const principal = view.reader.checkpoint(newest.checkpoint)?.principal ?? "";

@@ -1,10 +1,12 @@
+import { GinError } from "../../base/index.ts";
 import type { Checkpoint, PathChange, PathState } from "../../store/index.ts";
-import { Board, type Piece } from "./board.ts";
-import { reverseContent } from "./content.ts";
+import { Board, type Conflict, type Piece } from "./board.ts";
+import { inTheWay, reverseContent } from "./content.ts";
 import { checkLooked } from "./limits.ts";
 import { type Lineage, Lineages } from "./lineage.ts";
 import { Pace } from "./pace.ts";
 import { makePlan } from "./plan.ts";
+import { sameState } from "./states.ts";
 import type { Selected, UndoLimits, UndoPlan, UndoView } from "./types.ts";
 
 /**
@@ -12,6 +14,7 @@ import type { Selected, UndoLimits, UndoPlan, UndoView } from "./types.ts";
  * change alone decide. A count, so that every machine comes to the same.
  */
 const STEP_BYTES = 64 * 1024 * 1024;
+const NONE: ReadonlySet<string> = new Set();
 /** Touched paths read in one go. */
 const PAGE = 1_000;
 
@@ -26,7 +29,7 @@ export async function planUndo(
   skipConflicts: boolean,
   limits: UndoLimits,
 ): Promise<UndoPlan> {
-  const fold = new Fold(view, new Set(selected.map((one) => one.checkpoint.id)), limits);
+  const fold = new Fold(view, new Map(selected.map((one) => [one.checkpoint.id, one.except ?? NONE])), limits);
   for (const one of selected) await fold.reverse(one);
   return makePlan(view, fold.board, fold.takers, selected, skipConflicts, limits);
 }
@@ -42,18 +45,21 @@ class Fold {
   /** Which checkpoints have a say in a piece. */
   readonly takers = new Map<string, Set<Piece>>();
   readonly #view: UndoView;
-  readonly #selected: ReadonlySet<string>;
+  readonly #selected: ReadonlyMap<string, ReadonlySet<string>>;
   readonly #limits: UndoLimits;
   readonly #pace: Pace;
   readonly #lineages: Lineages;
   readonly #purse = { steps: STEP_BYTES };
 
-  constructor(view: UndoView, selected: ReadonlySet<string>, limits: UndoLimits) {
+  constructor(view: UndoView, selected: ReadonlyMap<string, ReadonlySet<string>>, limits: UndoLimits) {
     this.#view = view;
     this.#selected = selected;
     this.#limits = limits;
     this.#pace = new Pace(view.clock, view.signal);
-    this.#lineages = new Lineages(view);
+    this.#lineages = new Lineages(view, (checkpoint, path) => {
+      const except = selected.get(checkpoint);
+      return except !== undefined && !except.has(path);
+    });
     this.board = new Board(view);
   }
 
@@ -71,12 +77,13 @@ class Fold {
 
   async #changesOf(checkpoint: Checkpoint, except: ReadonlySet<string> | undefined): Promise<PathChange[]> {
     const changes: PathChange[] = [];
-    for (let offset = 0; ; offset += PAGE) {
-      const { paths, count } = this.#view.reader.touched(checkpoint.id, offset, PAGE);
+    for (;;) {
+      const { paths, count } = this.#view.reader.touched(checkpoint.id, changes.length, PAGE);
       checkLooked(this.#limits, count);
       changes.push(...paths);
       await this.#pace.next();
-      if (paths.length < PAGE) break;
+      if (changes.length >= count) break;
+      if (paths.length === 0) throw trimmed(checkpoint);
     }
     return except === undefined ? changes : changes.filter((change) => !except.has(change.path));
   }
@@ -84,30 +91,50 @@ class Fold {
   async #find(checkpoint: Checkpoint, change: PathChange): Promise<Reversal & { readonly lineage: Lineage }> {
     await this.#pace.next();
     const lineage = this.#lineages.of(change.path, checkpoint.generation);
-    // What a checkpoint took away comes back where it was, whatever became of that name.
-    const piece = await this.board.at(change.after === null ? change.path : lineage.path);
-    checkLooked(this.#limits, this.board.size);
-    const pieces = this.takers.get(checkpoint.id) ?? new Set();
-    this.takers.set(checkpoint.id, pieces.add(piece));
+    const piece = lineage.gone === undefined ? await this.board.at(lineage.path) : this.board.gone(lineage.path, lineage.gone);
+    this.#takes(checkpoint, piece);
     return { change, piece, lineage };
   }
 
+  #takes(checkpoint: Checkpoint, piece: Piece): void {
+    checkLooked(this.#limits, this.board.size);
+    const pieces = this.takers.get(checkpoint.id) ?? new Set();
+    this.takers.set(checkpoint.id, pieces.add(piece));
+  }
+
   async #reverseOne(checkpoint: Checkpoint, change: PathChange): Promise<void> {
-    const { piece, lineage } = await this.#find(checkpoint, change);
-    if (piece.conflict !== undefined) return;
-    if (piece.head.blocked === true) {
-      piece.refuse({ kind: "kind", hunks: [] });
+    const { path, before, after } = change;
+    if (after === null) {
+      if (before !== null) await this.#restore(checkpoint, path, before);
       return;
     }
-    if (change.after === null && piece.state === null) {
-      const holder = await this.board.holder(change.path);
-      if (holder !== undefined) {
-        piece.refuse({ kind: "occupied", hunks: [] });
-        return;
-      }
-    }
-    const { before, after } = change;
-    await this.#content(checkpoint, piece, before, after, lineage);
+    const { piece, lineage } = await this.#find(checkpoint, change);
+    if (piece.conflict !== undefined) return;
+    if (piece.head.blocked === true) piece.refuse({ kind: "kind", hunks: [] });
+    else await this.#content(checkpoint, piece, before, after, lineage);
+  }
+
+  /** What a checkpoint took away comes back where it was, if nothing is there. */
+  async #restore(checkpoint: Checkpoint, path: string, before: PathState): Promise<void> {
+    await this.#pace.next();
+    const { generation } = checkpoint;
+    const piece = this.board.gone(path, generation);
+    this.#takes(checkpoint, piece);
+    const there = await this.board.at(path);
+    const holder = await this.board.holder(path);
+    // Brought back already; or the place is no file's.
+    if (holder !== undefined && sameState(holder.state, before)) return;
+    if (there.head.blocked === true) piece.refuse({ kind: "kind", hunks: [] });
+    else if (holder !== undefined) {
+      const lineage = this.#lineages.of(path, generation);
+      piece.refuse({ kind: "delete_modify", hunks: [], ...inTheWay(this.#view, { lineage, selected: this.#selected }) });
+    } else await this.#content(checkpoint, piece, before, null, { path, names: NONE, versions: [] });
+  }
+
+  /** Who touched a path last. */
+  #lastAt(path: string): Pick<Conflict, "by"> {
+    const last = this.#view.reader.lastTouch(this.#view.workspace, path);
+    return last === undefined ? {} : { by: { checkpoint: last.id, principal: last.principal } };
   }
 
   #content(checkpoint: Checkpoint, piece: Piece, before: PathState, after: PathState, lineage: Lineage): Promise<void> {
@@ -128,29 +155,36 @@ class Fold {
       const { piece, change } = arrival;
       const from = change.renamedFrom ?? change.path;
       if (piece.conflict !== undefined) continue;
+      const lineage = this.#lineages.of(change.path, checkpoint.generation);
+      const by = inTheWay(this.#view, { lineage, selected: this.#selected });
       if (piece.head.blocked === true) piece.refuse({ kind: "kind", hunks: [] });
-      // A name it had before this rename is nothing to give back when a later one gave it another.
-      else if (piece.path !== change.path) {
-        if (piece.path !== from) piece.refuse({ kind: "renamed", hunks: [] });
-      } else {
+      else if (piece.state === null) piece.refuse({ kind: "delete_modify", hunks: [], ...by });
+      // A name it got later is not this rename's to take away, unless it is the one to go back to.
+      else if (piece.path !== change.path && piece.path !== from) piece.refuse({ kind: "renamed", hunks: [], ...by });
+      else {
         const before = byPath.get(from)?.before ?? change.after;
-        const lineage = this.#lineages.of(change.path, checkpoint.generation);
         await this.#content(checkpoint, piece, before, change.after, lineage);
-        if (piece.conflict === undefined) moving.push({ ...arrival, from });
+        if (piece.conflict === undefined && piece.path !== from) moving.push({ ...arrival, from });
       }
     }
     for (const { piece } of moving) this.board.lift(piece);
     for (const { piece, from } of moving) {
       const holder = await this.board.holder(from);
       const target = await this.board.at(from);
-      if (holder !== undefined || target.head.blocked === true) piece.refuse({ kind: "occupied", hunks: [] });
-      else piece.path = from;
+      if (holder === undefined && target.head.blocked !== true) piece.path = from;
+      else piece.refuse({ kind: "occupied", hunks: [], ...this.#lastAt(from) });
       this.board.settle(piece);
     }
     // A file that made room for an arrival, and went nowhere itself, comes back.
     for (const { change } of moving) {
       if (change.before === null || vacated.has(change.path)) continue;
-      await this.#reverseOne(checkpoint, { path: change.path, before: change.before, after: null });
+      await this.#restore(checkpoint, change.path, change.before);
     }
   }
+}
+
+function trimmed(checkpoint: Checkpoint): GinError {
+  return new GinError("HISTORY_TRIMMED", "what that checkpoint changed is not kept any more", undefined, {
+    facts: { checkpoint: checkpoint.id },
+  });
 }

@@ -12,6 +12,8 @@ export interface Version {
 export interface Lineage {
   /** Its name at head; the last one it had where it is gone. */
   readonly path: string;
+  /** Where it ended before head: the generation that took it away, or put another file in its place. */
+  readonly gone?: number;
   /** Every name it had since, the first included. */
   readonly names: ReadonlySet<string>;
   /** Newest first. */
@@ -28,20 +30,28 @@ const PAGE = 500;
 interface Known {
   from: number;
   readonly path: string;
+  readonly gone?: number;
   readonly names: Set<string>;
   readonly versions: Version[];
 }
 
+/** What a touch means for the file at the path: it goes on there, it went elsewhere, or it ended. */
+type Fate = "stays" | "gone" | { readonly to: string };
+
 /**
  * Follows paths from a generation to head, through renames that checkpoints recorded. A file that was deleted and made again under
- * the same name counts as the same one. Asked newest first, it reads each touch once.
+ * the same name counts as the same one, unless the deletion is itself being taken back: then there are two. A file whose place
+ * another was moved to has ended. Asked newest first, it reads each touch once.
  */
 export class Lineages {
   readonly #history: History;
+  readonly #restored: (checkpoint: string, path: string) => boolean;
   readonly #known = new Map<string, Known>();
 
-  constructor(history: History) {
+  /** `restored`: whether what a checkpoint took away from a path is being brought back. Default: nothing is. */
+  constructor(history: History, restored: (checkpoint: string, path: string) => boolean = () => false) {
     this.#history = history;
+    this.#restored = restored;
   }
 
   /** What became of a path after a generation. Good until the same path is asked for again. */
@@ -60,7 +70,7 @@ export class Lineages {
     for (let generation = after; ; ) {
       const page = this.#touches(path, generation, known.from);
       for (const touch of page) {
-        if (this.#renamed(path, touch) !== undefined) return false;
+        if (this.#fate(path, touch) !== "stays") return false;
         older.push(versionOf(touch));
         generation = touch.generation;
       }
@@ -81,11 +91,13 @@ export class Lineages {
       let moved = false;
       for (const touch of page) {
         generation = touch.generation;
-        const to = this.#renamed(at, touch);
-        if (to === undefined) {
+        const fate = this.#fate(at, touch);
+        if (fate === "gone") return { from: after, path: at, gone: generation, names, versions: versions.reverse() };
+        if (fate === "stays") {
           versions.push(versionOf(touch));
           continue;
         }
+        const { to } = fate;
         const arrival = this.#history.reader.touchAt(this.#history.workspace, to, generation);
         versions.push({ generation, checkpoint: touch.checkpoint, state: arrival?.after ?? null });
         at = to;
@@ -101,10 +113,11 @@ export class Lineages {
     return this.#history.reader.touchesAfter(this.#history.workspace, path, after, until, PAGE);
   }
 
-  /** Where a touch moved what was at the path. */
-  #renamed(path: string, touch: PathTouch): string | undefined {
-    if (touch.after !== null && touch.renamedFrom === undefined) return undefined;
-    return this.#history.reader.renamedTo(this.#history.workspace, path, touch.generation);
+  #fate(path: string, touch: PathTouch): Fate {
+    if (touch.after !== null && touch.renamedFrom === undefined) return "stays";
+    const to = this.#history.reader.renamedTo(this.#history.workspace, path, touch.generation);
+    if (to !== undefined) return { to };
+    return touch.after !== null || this.#restored(touch.checkpoint, path) ? "gone" : "stays";
   }
 }
 

@@ -16,10 +16,13 @@ export async function makePlan(
 ): Promise<UndoPlan> {
   const asked = new Set([...takers.values()].flatMap((pieces) => [...pieces]));
   stay(board);
-  const pieces = [...board.pieces()].filter((piece) => asked.has(piece) || piece.changed);
+  const made = new Set([...board.pieces()].filter((piece) => piece.changed && piece.state !== null).map((piece) => piece.path));
+  // What goes where something else comes back is no news of its own.
+  const replaced = (piece: Piece) => piece.changed && piece.state === null && made.has(piece.headPath);
+  const pieces = [...board.pieces()].filter((piece) => (asked.has(piece) || piece.changed) && !replaced(piece));
   const paths = pieces.map((piece) => described(piece, skipConflicts)).sort((a, b) => (a.path < b.path ? -1 : 1));
   const undone = selected
-    .filter(({ checkpoint }) => [...(takers.get(checkpoint.id) ?? [])].some((piece) => piece.conflict === undefined))
+    .filter(({ checkpoint }) => [...(takers.get(checkpoint.id) ?? [])].some((piece) => piece.changed))
     .map(({ checkpoint }) => checkpoint.id);
   const clean = pieces.every((piece) => piece.conflict === undefined);
   const edits = await editsOf(view, board, limits);
@@ -29,20 +32,28 @@ export async function makePlan(
 /** A piece that conflicts stays as it is at head; what was to take its place there then conflicts too. */
 function stay(board: Board): void {
   const pieces = [...board.pieces()];
-  for (const piece of pieces) if (piece.conflict !== undefined) piece.reset();
+  const links = new Set(pieces.filter((piece) => piece.head.state?.kind === "symlink").map((piece) => piece.headPath));
+  for (const piece of pieces) {
+    // A save of content goes through a link that stands at the path, so none can put a file in its place.
+    if (piece.state?.kind === "file" && links.has(piece.path)) piece.refuse({ kind: "kind", hunks: [] });
+    if (piece.conflict !== undefined) piece.reset();
+  }
   for (let again = true; again; ) {
     again = false;
-    const staying = new Map<string, Piece>();
-    for (const piece of pieces) if (piece.path === piece.headPath && piece.state !== null) staying.set(piece.path, piece);
+    const staying = new Set<string>();
+    for (const piece of pieces) if (stays(piece)) staying.add(piece.path);
     for (const piece of pieces) {
-      const there = staying.get(piece.path);
-      if (piece.state === null || there === undefined || there === piece) continue;
-      const pushed = piece.path === piece.headPath ? there : piece;
-      pushed.refuse({ kind: "occupied", hunks: [] });
-      pushed.reset();
+      if (piece.state === null || stays(piece) || !staying.has(piece.path)) continue;
+      piece.refuse({ kind: "occupied", hunks: [] });
+      piece.reset();
       again = true;
     }
   }
+}
+
+/** Whether a piece that is something at head keeps its name. */
+function stays(piece: Piece): boolean {
+  return piece.head.state !== null && piece.state !== null && piece.path === piece.headPath;
 }
 
 function described(piece: Piece, skipConflicts: boolean): UndonePathPlan {

@@ -94,7 +94,10 @@ function compressSlice(work: Work): boolean {
   return rows.length === SLICE_OBJECTS || done !== (rows.at(-1)?.seq ?? done);
 }
 
-/** The only bytes of a content are replaced, so it is proved first that they come back. */
+/**
+ * The only bytes of a content are replaced, so it is proved first that they come back. The row is taken out and put in again: SQLite joins
+ * pages that became empty when a row goes, not when one shrinks, and a small content would save nothing.
+ */
 function compressOne(work: Work, seq: number): void {
   const row = work.statement("SELECT sha256, body FROM object WHERE seq = ?").get(seq) as {
     sha256: Uint8Array;
@@ -102,5 +105,8 @@ function compressOne(work: Work, seq: number): void {
   };
   const body = compressed(row.body);
   if (body === undefined || !restores(body, row.body.length, hex(row.sha256))) return;
-  work.statement("UPDATE object SET codec = ?, body = ? WHERE seq = ?").run(CODEC.brotli, body, seq);
+  work.statement("DELETE FROM object WHERE seq = ?").run(seq);
+  work
+    .statement("INSERT INTO object(seq, sha256, codec, size, body) VALUES (?, ?, ?, ?, ?)")
+    .run(seq, row.sha256, CODEC.brotli, row.body.length, body);
 }

@@ -16,7 +16,9 @@ export interface CollectorDeps {
    * Keeps who wrote a path's lines as of a generation, so that what it was found out from may go. Left out in tests of the store
    * alone. What it throws is logged: the quota holds even where an origin is lost.
    */
-  readonly keepOrigin?: (workspace: number, path: string, generation: number) => Promise<void>;
+  readonly keepOrigin?: (workspace: number, path: string, generation: number, signal: AbortSignal) => Promise<void>;
+  /** Whether a first look at a whole tree goes on: its contents are in the store before anything names them. Default never. */
+  readonly importing?: () => boolean;
   /** Milliseconds that reads under way get to leave what is going to be removed. Default 2,000. */
   readonly readersMs?: number;
 }
@@ -74,7 +76,7 @@ class SliceDriver implements Collector {
   }
 
   collect(input: CollectInput): Promise<GarbageReport> {
-    return this.#inTurn(() => this.#comeDown(input, 0));
+    return this.#inTurn(() => this.#comeDown(input, this.#deps.importing?.() === true ? GRACE_MS : 0));
   }
 
   tend(): Promise<void> {
@@ -164,9 +166,11 @@ class SliceDriver implements Collector {
   }
 
   /** For every path that a generation now to be thinned touched, as of the first one that stays whole. */
-  async #keepOrigins(thinning: readonly Thinning[], signal: AbortSignal | undefined): Promise<void> {
+  async #keepOrigins(thinning: readonly Thinning[], given: AbortSignal | undefined): Promise<void> {
     const { keepOrigin, store, log } = this.#deps;
     if (keepOrigin === undefined) return;
+    const closing = this.#closing.signal;
+    const signal = given === undefined ? closing : AbortSignal.any([given, closing]);
     let lost = 0;
     let why: unknown;
     for (const { workspace, from, to } of thinning) {
@@ -174,9 +178,9 @@ class SliceDriver implements Collector {
       for (;;) {
         const paths = store.read.pathsTouched(workspace, from, to, path, 256);
         for (const one of paths) {
-          if (signal?.aborted === true || this.#closing.signal.aborted) return;
+          if (signal.aborted) return;
           try {
-            await keepOrigin(workspace, one, to);
+            await keepOrigin(workspace, one, to, signal);
           } catch (thrown) {
             lost++;
             why ??= thrown;

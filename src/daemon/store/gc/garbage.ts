@@ -6,7 +6,7 @@ import { beginRun, type Run } from "./run.ts";
 import type { GarbageOptions, GarbageStep } from "./types.ts";
 
 /** Slices between two looks at the WAL: one that removes may write a mebibyte. */
-const WAL_STEPS = 32;
+const WAL_STEPS = 8;
 
 /**
  * The run of gc that is under way in the store thread, if any.
@@ -40,6 +40,8 @@ export class Garbage {
         return { phase: "lost", durable: false, damaged: true };
       throw thrown;
     }
+    // The file gets shorter with the WAL's checkpoint only.
+    if (next.done === true) this.#steps = WAL_STEPS - 1;
     if (next.done === true) return { phase: "done", durable: false, report: next.value as never };
     this.#run = run;
     return next.value;

@@ -33,7 +33,7 @@ export function* compactSegments(
     if (fill(work, of) * 2 >= bytes || !(yield* move(work, id, of))) continue;
     yield "durable";
     // Rows in a copy that is being made may still name it.
-    while (side.copying) {
+    while (side.copies > 0) {
       yield "wait";
       yield "durable";
     }
@@ -42,7 +42,7 @@ export function* compactSegments(
     work.hit("gc.emptied");
     yield undefined;
   }
-  while (side.copying) yield "wait";
+  while (side.copies > 0) yield "wait";
   // A kill between the commit and the unlink leaves a file that nothing names.
   const known = new Set(work.statement("SELECT id FROM segment").pluck().all() as number[]);
   for (const id of side.files()) if (id < side.current && !known.has(id)) side.unlinkLater(id);

@@ -13,14 +13,16 @@ export const EMPTY_HASH: Hash = sha256(encode(EMPTY_NODE));
 /** Nodes by hash, with the least recently used ones let go. What is in it may be in the store or not: hashes say it all. */
 export class NodeCache {
   private readonly read: (hash: Hash) => Uint8Array | undefined;
+  private readonly missing: () => GinError | undefined;
   private readonly kept = new Map<Hash, Node>();
   private entries = 0;
 
-  constructor(read: (hash: Hash) => Uint8Array | undefined) {
+  constructor(read: (hash: Hash) => Uint8Array | undefined, missing: () => GinError | undefined) {
     this.read = read;
+    this.missing = missing;
   }
 
-  /** Throws STORE_CORRUPT when it is nowhere. */
+  /** Throws what `missing` gives when it is nowhere, else STORE_CORRUPT. */
   load(hash: Hash, pending?: ReadonlyMap<Hash, Uint8Array>): Node {
     if (hash === EMPTY_HASH) return EMPTY_NODE;
     const found = this.kept.get(hash);
@@ -30,7 +32,8 @@ export class NodeCache {
       return found;
     }
     const data = pending?.get(hash) ?? this.read(hash);
-    if (data === undefined) throw new GinError("STORE_CORRUPT", `the tree node ${hash.slice(0, 12)}… is not in the store`);
+    if (data === undefined)
+      throw this.missing() ?? new GinError("STORE_CORRUPT", `the tree node ${hash.slice(0, 12)}… is not in the store`);
     const node = decode(data);
     this.keep(hash, node);
     return node;

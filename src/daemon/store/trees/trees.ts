@@ -1,3 +1,4 @@
+import type { GinError } from "../../base/index.ts";
 import type { Content, Hash, PathState, TreeEntry, Trees } from "../types.ts";
 import { findEntry, TreeChange } from "./change.ts";
 import { diffDirectories, differencesOf } from "./diff.ts";
@@ -5,9 +6,15 @@ import type { Entry, Node } from "./node.ts";
 import { EMPTY_HASH, NodeCache } from "./nodes.ts";
 import { compareBytes } from "./order.ts";
 
-/** Trees over nodes that `read` finds in the store. Every call throws STORE_CORRUPT when a node is missing or unreadable. */
-export function createTrees(read: (hash: Hash) => Uint8Array | undefined): Trees {
-  const cache = new NodeCache(read);
+/**
+ * Trees over nodes that `read` finds in the store. Every call throws STORE_CORRUPT when a node is unreadable or missing; `missing` may know
+ * a better reason why one is not there.
+ */
+export function createTrees(
+  read: (hash: Hash) => Uint8Array | undefined,
+  missing: () => GinError | undefined = () => undefined,
+): Trees {
+  const cache = new NodeCache(read, missing);
   const load = (hash: Hash) => cache.load(hash);
   return {
     empty: EMPTY_HASH,

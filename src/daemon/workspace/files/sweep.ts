@@ -42,13 +42,12 @@ export function sweepAll(ground: Ground, keep: ReadonlySet<string>): number {
   for (let path = todo.pop(); path !== undefined; path = todo.pop()) {
     const here = path;
     descend(ground, here, (held) => {
-      const names = ground.fs.readdirSync(ground.handles.self(held));
+      const entries = ground.fs.readdirTypesSync(ground.handles.self(held));
+      const names = entries.map(({ name }) => name);
       removed += sweepOne(ground, held, names, here.map((name) => name.toString()).join("/"), keep);
-      for (const name of names) {
-        if (foldName(name.toString()) === ".git") continue;
-        const stat = lstatIfThere(ground.fs, ground.handles.at(held, name));
-        if (stat?.kind === "directory" && stat.device === ground.top.stat.device) todo.push([...here, name]);
-      }
+      // What it is, and on which device, is asked when it is held: most entries are files, and need no look at all.
+      for (const { name, directory } of entries)
+        if (directory && foldName(name.toString()) !== ".git") todo.push([...here, name]);
     });
   }
   return removed;

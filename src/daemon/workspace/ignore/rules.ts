@@ -12,9 +12,9 @@ const GIT_NAME = ".git";
 /** What rules are made from. */
 export interface IgnoreDeps {
   readonly root: ConfinedRoot;
-  /** Absolute path of the root. Only whether `.git` is there is asked by it: that name is closed to the confined root. */
+  /** Absolute path of the root. By it is only asked whether `.git` or `.gitignore` is there: the first is closed to the confined root. */
   readonly path: string;
-  readonly fs: Pick<Fs, "lstatSync">;
+  readonly fs: Pick<Fs, "lstatIfThereSync">;
   /** Default: no rules from outside. */
   readonly outer?: OuterRules;
 }
@@ -154,6 +154,7 @@ class Rules implements IgnoreRules {
   /** A directory's own rules; none when there is no file, or only a symlink, which Git does not follow either. */
   #readRules(directory: string): string {
     const path = directory === "" ? RULES_NAME : `${directory}/${RULES_NAME}`;
+    if (this.#isThere(path) === false) return "";
     try {
       const read = this.#deps.root.readFile(path, MAX_RULE_BYTES);
       return read.path === path ? read.bytes.toString("utf8") : "";
@@ -164,12 +165,16 @@ class Rules implements IgnoreRules {
   }
 
   #isBoundary(directory: string): boolean {
+    // What may not be looked into cannot be told from a repository: it stays outside.
+    return this.#isThere(`${directory}/${GIT_NAME}`) ?? true;
+  }
+
+  /** Undefined when that may not be asked. */
+  #isThere(path: string): boolean | undefined {
     try {
-      this.#deps.fs.lstatSync(`${this.#deps.path}/${directory}/${GIT_NAME}`);
-      return true;
+      return this.#deps.fs.lstatIfThereSync(`${this.#deps.path}/${path}`) !== undefined;
     } catch (thrown) {
-      // What may not be looked into cannot be told from a repository: it stays outside.
-      return errnoOf(thrown) === "EACCES";
+      return errnoOf(thrown) === "EACCES" ? undefined : false;
     }
   }
 }

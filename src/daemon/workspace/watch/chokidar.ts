@@ -6,15 +6,27 @@ import { type Sink, type Source, SourceFailure, type WatcherDeps } from "./sourc
 /** Errors that mean no more can be watched; others are of one path, which is looked at again. */
 const FATAL = new Set(["ENOSPC", "EMFILE", "ENFILE"]);
 
+/** Milliseconds without a directory going after which the watches are made anew, and the most to wait for that. */
+const RENEW_QUIET_MS = 1_000;
+const RENEW_MOST_MS = 10_000;
+
 /**
  * By the chokidar package, for systems whose watches are not one a directory. Loaded when first used. It drops a change that comes within 50 ms of
- * the last one of the same path; that a batch waits for 200 ms of quiet makes it good.
+ * the last one of the same path; that a batch waits for 200 ms of quiet makes it good. It loses directories for good when they are moved and replaced in quick succession, so
+ * whenever one went its watches are made anew and everything is looked at; and the watcher looks at everything once a minute besides.
  */
 export class ChokidarSource implements Source {
   readonly #deps: WatcherDeps;
   readonly #sink: Sink;
   #watcher: FSWatcher | undefined;
   #closed = false;
+  /** Since when directories have been going; undefined when none has since the watches were made. */
+  #goingSince: number | undefined;
+  #cancelRenewal: (() => void) | undefined;
+  /** Ends the wait of a start whose watches are let go of before they were all set. */
+  #release: (() => void) | undefined;
+  /** One renewal after the other. */
+  #renewing: Promise<void> = Promise.resolve();
 
   constructor(deps: WatcherDeps, sink: Sink) {
     this.#deps = deps;
@@ -34,6 +46,7 @@ export class ChokidarSource implements Source {
         persistent: true,
       });
       this.#watcher = watcher;
+      this.#release = resolve;
       watcher.on("ready", resolve);
       watcher.on("error", (thrown) => {
         const failure = new SourceFailure(errnoOf(thrown) ?? "EIO", "watch", thrown);
@@ -46,11 +59,14 @@ export class ChokidarSource implements Source {
     });
   }
 
-  async refresh(): Promise<void> {
-    // It keeps what it decided of a path: only a fresh one asks again.
-    await this.#watcher?.close();
-    this.#watcher = undefined;
-    if (!this.#closed) await this.start();
+  /** It keeps what it decided of a path: only fresh watches ask again. */
+  refresh(): Promise<void> {
+    const renewed = this.#renewing.then(async () => {
+      await this.#end();
+      if (!this.#closed) await this.start();
+    });
+    this.#renewing = renewed.catch(() => undefined);
+    return renewed;
   }
 
   count(): number {
@@ -59,8 +75,15 @@ export class ChokidarSource implements Source {
 
   async close(): Promise<void> {
     this.#closed = true;
-    await this.#watcher?.close();
+    this.#cancelRenewal?.();
+    await this.#end();
+  }
+
+  async #end(): Promise<void> {
+    const watcher = this.#watcher;
     this.#watcher = undefined;
+    this.#release?.();
+    await watcher?.close();
   }
 
   #heard(event: string, absolute: string): void {
@@ -71,6 +94,25 @@ export class ChokidarSource implements Source {
     if (path.includes("\uFFFD")) this.#sink.directory(path.slice(0, Math.max(path.lastIndexOf("/"), 0)));
     else this.#sink.path(path);
     if (event === "addDir") this.#sink.directory(path);
+    if (event === "unlinkDir") this.#renewSoon();
+  }
+
+  #renewSoon(): void {
+    const now = this.#deps.clock.monotonicMs();
+    this.#goingSince ??= now;
+    this.#cancelRenewal?.();
+    const wait = Math.min(RENEW_QUIET_MS, this.#goingSince + RENEW_MOST_MS - now);
+    this.#cancelRenewal = this.#deps.clock.after(Math.max(wait, 0), () => void this.#renew());
+  }
+
+  async #renew(): Promise<void> {
+    this.#goingSince = undefined;
+    try {
+      await this.refresh();
+    } catch (thrown) {
+      this.#sink.failed(thrown instanceof SourceFailure ? thrown : new SourceFailure("EIO", "watch", thrown));
+    }
+    if (!this.#closed) this.#sink.everything("fault");
   }
 
   #ignored(absolute: string, isDirectory: boolean | undefined): boolean {

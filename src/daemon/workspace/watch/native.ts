@@ -7,6 +7,8 @@ import { type Sink, type Source, SourceFailure, type WatcherDeps } from "./sourc
 const OPEN_DIRECTORY = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW;
 /** Milliseconds of setting watches after which others run. */
 const SLICE_MS = 10;
+/** Directories held open one in the other while a tree is watched. */
+const DEPTH = 64;
 /** Names of one directory that are looked at one by one; of more, the directory's list is read. */
 const FEW = 16;
 /** Errors of a directory that went, or that is not for us: it is left out. */
@@ -14,11 +16,19 @@ const LEFT_OUT = new Set(["ENOENT", "ENOTDIR", "ELOOP", "EACCES", "EPERM", "ESTA
 
 /** A directory that is watched. */
 interface Watched {
-  readonly inode: bigint;
+  readonly identity: Identity;
   readonly handle: DirectoryHandle;
   /** What its own end is called: events that name it may be of the directory itself. */
   readonly label: string;
   readonly below: Set<string>;
+  /** It was told that it moved or went: what is at its path now may be another one, and its watch over. */
+  doubtful: boolean;
+}
+
+/** Which directory it is. The inode alone does not tell: file systems give a freed one to the next directory. */
+interface Identity {
+  readonly inode: bigint;
+  readonly born: bigint;
 }
 
 /**
@@ -34,6 +44,8 @@ export class NativeSource implements Source {
   readonly #pending = new Map<string, Set<string>>();
   #top: number | undefined;
   #draining = false;
+  /** Everything is to be watched anew. */
+  #again = false;
   #closed = false;
   #endFlood: (() => void) | undefined;
 
@@ -44,7 +56,7 @@ export class NativeSource implements Source {
 
   async start(): Promise<void> {
     const { fs, path, root, directories } = this.#deps;
-    this.#endFlood = directories.onFlood(() => this.#sink.everything("flood"));
+    this.#endFlood = directories.onFlood(() => this.#flooded());
     try {
       this.#top = fs.openSync(path, OPEN_DIRECTORY);
       const stat = fs.fstatSync(this.#top);
@@ -82,86 +94,116 @@ export class NativeSource implements Source {
     const rest = [from];
     let until = clock.monotonicMs() + SLICE_MS;
     for (let path = rest.pop(); path !== undefined; path = rest.pop()) {
-      if (this.#closed) return;
-      rest.push(...this.#watchOne(path, tell));
-      if (clock.monotonicMs() >= until) {
+      const fd = this.#closed ? undefined : this.#open(path);
+      if (fd === undefined) {
+        this.#forget(path);
+        continue;
+      }
+      for (const _ of this.#visit(path, fd, tell, rest, 0)) {
+        if (this.#closed) break;
+        if (clock.monotonicMs() < until) continue;
         await new Promise<void>((resolve) => setImmediate(resolve));
         until = clock.monotonicMs() + SLICE_MS;
       }
     }
   }
 
-  /** Watches one directory; gives those in it that are to be watched as well. */
-  #watchOne(path: string, tell: boolean): string[] {
-    const fd = this.#open(path);
-    if (fd === undefined) {
-      this.#forget(path);
-      return [];
-    }
+  /** One directory a step, each opened from the one above it; closes `fd`. Those too deep are left to `rest`. */
+  *#visit(path: string, fd: number, tell: boolean, rest: string[], depth: number): Generator<void> {
     try {
-      const { ino, dev } = this.#deps.fs.fstatSync(fd);
-      // What is mounted below is not of this workspace.
-      if (dev !== this.#deps.root.device) return [];
-      const known = this.#watched.get(path);
-      if (known !== undefined && known.inode !== ino) this.#forget(path);
-      if (known === undefined || known.inode !== ino) this.#set(path, ino, fd);
-      if (tell) this.#sink.directory(path);
-      const below: string[] = [];
-      for (const { name, directory } of this.#deps.directories.entries(procName(fd))) {
-        if (name === undefined || !directory) continue;
+      const names = this.#watchOne(path, fd, tell);
+      yield;
+      for (const name of names) {
         const child = join(path, name);
-        if (!this.#deps.ignored(child, true)) below.push(child);
+        if (this.#deps.ignored(child, true)) continue;
+        if (depth === DEPTH) {
+          rest.push(child);
+          continue;
+        }
+        const below = this.#openIn(fd, name);
+        if (below === undefined) this.#forget(child);
+        else yield* this.#visit(child, below, tell, rest, depth + 1);
       }
-      return below;
-    } catch (thrown) {
-      const failure = thrown instanceof SourceFailure ? thrown : failureOf(thrown, "open");
-      if (failure === undefined) return [];
-      throw failure;
     } finally {
       this.#deps.fs.closeSync(fd);
     }
   }
 
-  #set(path: string, inode: bigint, fd: number): void {
+  /** Watches one open directory; gives the names of the directories in it. */
+  #watchOne(path: string, fd: number, tell: boolean): string[] {
+    // What was let go of meanwhile, since it moved, has its new place to be watched at.
+    if (path !== "" && !this.#watched.has(parentOf(path))) return [];
+    try {
+      const stat = this.#deps.fs.fstatSync(fd);
+      // What is mounted below is not of this workspace.
+      if (stat.dev !== this.#deps.root.device) return [];
+      const identity = identityOf(stat);
+      if (!this.#isWatched(path, identity)) {
+        this.#forget(path);
+        this.#set(path, identity, fd);
+      }
+      if (tell) this.#sink.directory(path);
+      const below: string[] = [];
+      for (const { name, directory } of this.#deps.directories.entries(procName(fd)))
+        if (name !== undefined && directory) below.push(name);
+      return below;
+    } catch (thrown) {
+      const failure = thrown instanceof SourceFailure ? thrown : failureOf(thrown, "open");
+      if (failure === undefined) return [];
+      throw failure;
+    }
+  }
+
+  #isWatched(path: string, { inode, born }: Identity): boolean {
+    const known = this.#watched.get(path);
+    return known !== undefined && !known.doubtful && known.identity.inode === inode && known.identity.born === born;
+  }
+
+  #set(path: string, identity: Identity, fd: number): void {
     const label = String(fd);
     let handle: DirectoryHandle;
     try {
       handle = this.#deps.directories.watch(procName(fd), {
         event: (name, renamed) => this.#event(path, label, name, renamed),
-        failed: () => this.#look(path, undefined),
+        failed: () => this.#over(path, label),
       });
     } catch (thrown) {
       const failure = failureOf(thrown, "watch");
       if (failure === undefined) return;
       throw failure;
     }
-    this.#watched.set(path, { inode, handle, label, below: new Set() });
+    this.#watched.set(path, { identity, handle, label, below: new Set(), doubtful: false });
     if (path !== "") this.#watched.get(parentOf(path))?.below.add(path);
   }
 
   /** The directory at a path by its handle; undefined when there is none that may be watched. Throws SourceFailure when descriptors are out. */
   #open(path: string): number | undefined {
-    const { fs } = this.#deps;
     let fd = this.#top;
-    if (fd === undefined) return undefined;
-    const names = path === "" ? ["."] : path.split("/");
-    for (const name of names) {
+    for (const name of path === "" ? ["."] : path.split("/")) {
+      if (fd === undefined) return undefined;
       const parent: number = fd;
       try {
-        fd = fs.openSync(`${procName(parent)}/${name}`, OPEN_DIRECTORY);
-      } catch (thrown) {
-        const failure = failureOf(thrown, "open");
-        if (failure !== undefined) throw failure;
-        return undefined;
+        fd = this.#openIn(parent, name);
       } finally {
-        if (parent !== this.#top) fs.closeSync(parent);
+        if (parent !== this.#top) this.#deps.fs.closeSync(parent);
       }
     }
     return fd;
   }
 
+  #openIn(parent: number, name: string): number | undefined {
+    try {
+      return this.#deps.fs.openSync(`${procName(parent)}/${name}`, OPEN_DIRECTORY);
+    } catch (thrown) {
+      const failure = failureOf(thrown, "open");
+      if (failure !== undefined) throw failure;
+      return undefined;
+    }
+  }
+
   #event(path: string, label: string, name: string | undefined, renamed: boolean): void {
-    if (this.#closed || this.#watched.get(path)?.label !== label) return;
+    const watched = this.#watched.get(path);
+    if (this.#closed || watched?.label !== label) return;
     if (name === undefined) {
       this.#sink.directory(path);
       if (renamed) this.#look(path, undefined);
@@ -170,12 +212,29 @@ export class NativeSource implements Source {
     if (name === label) {
       // The directory itself moved, went or changed; or it holds an entry of that name.
       if (path === "") this.#sink.root();
+      else if (renamed) watched.doubtful = true;
       this.#sink.directory(path);
     }
     if (name.startsWith(TEMP_PREFIX)) return;
     const child = join(path, name);
     if (renamed) this.#look(path, name);
     else if (!this.#deps.ignored(child, this.#watched.has(child))) this.#sink.path(child);
+  }
+
+  /** A watch ended by itself: its directory is looked at, and watched anew if it is still there. */
+  #over(path: string, label: string): void {
+    const watched = this.#watched.get(path);
+    if (this.#closed || watched?.label !== label) return;
+    watched.doubtful = true;
+    if (path === "") this.#flooded();
+    else this.#look(parentOf(path), path.slice(path.lastIndexOf("/") + 1));
+  }
+
+  /** Events were dropped: those of new directories may be among them, so every directory is looked at once more. */
+  #flooded(): void {
+    this.#sink.everything("flood");
+    this.#again = true;
+    this.#drainSoon();
   }
 
   /** Notes a name that came or went (undefined: any) to be looked at when this turn's events are in. */
@@ -186,6 +245,10 @@ export class NativeSource implements Source {
       this.#pending.set(directory, names);
     }
     if (name !== undefined) names.add(name);
+    this.#drainSoon();
+  }
+
+  #drainSoon(): void {
     if (this.#draining) return;
     this.#draining = true;
     setImmediate(() => void this.#drain());
@@ -193,10 +256,19 @@ export class NativeSource implements Source {
 
   async #drain(): Promise<void> {
     try {
-      for (let next = this.#pending.entries().next(); next.done !== true; next = this.#pending.entries().next()) {
-        const [directory, names] = next.value;
+      while (!this.#closed && (this.#again || this.#pending.size > 0)) {
+        if (this.#again) {
+          this.#again = false;
+          this.#pending.clear();
+          this.#forget("");
+          await this.#watchTree("", false);
+          // What came to a directory before it was watched again is looked at with everything else.
+          this.#sink.everything("flood");
+        }
+        const [next] = this.#pending;
+        if (next === undefined) break;
+        const [directory, names] = next;
         this.#pending.delete(directory);
-        if (this.#closed) return;
         if (names.size === 0 || names.size > FEW) await this.#relist(directory, names);
         else for (const name of names) await this.#lookAt(join(directory, name), name);
       }
@@ -209,9 +281,9 @@ export class NativeSource implements Source {
   }
 
   async #lookAt(path: string, name: string): Promise<void> {
-    const inode = name === ".git" ? undefined : this.#inodeOf(path);
-    if (inode === undefined) this.#came(path, name);
-    else await this.#cameDirectory(path, inode);
+    const identity = name === ".git" ? undefined : this.#identityAt(path);
+    if (identity === undefined) this.#came(path, name);
+    else await this.#cameDirectory(path, identity);
   }
 
   /** Many names at once: one list tells which of them are directories. */
@@ -239,8 +311,8 @@ export class NativeSource implements Source {
         continue;
       }
       if (names.size > 0 && !names.has(name) && this.#watched.has(path)) continue;
-      const inode = this.#inodeOf(path);
-      if (inode !== undefined) await this.#cameDirectory(path, inode);
+      const identity = this.#identityAt(path);
+      if (identity !== undefined) await this.#cameDirectory(path, identity);
     }
     if (names.size === 0) this.#sink.directory(directory);
   }
@@ -253,23 +325,26 @@ export class NativeSource implements Source {
     if (was || (name === ".git" && path !== ".git") || !this.#deps.ignored(path, false)) this.#sink.path(path);
   }
 
-  async #cameDirectory(path: string, inode: bigint): Promise<void> {
+  async #cameDirectory(path: string, identity: Identity): Promise<void> {
     if (this.#deps.ignored(path, true)) {
       if (this.#watched.has(path)) this.#came(path, undefined);
       return;
     }
     this.#sink.path(path);
-    const known = this.#watched.get(path);
-    if (known?.inode === inode) return;
-    if (known !== undefined) this.#forget(path);
-    await this.#watchTree(path, true);
+    if (this.#isWatched(path, identity)) {
+      // It went and is back. Whoever followed a hint below it meanwhile found nothing there, so all of it is hinted again.
+      for (const below of [path, ...this.#belowOf(path)]) this.#sink.directory(below);
+    } else {
+      this.#forget(path);
+      await this.#watchTree(path, true);
+    }
   }
 
-  #inodeOf(path: string): bigint | undefined {
+  #identityAt(path: string): Identity | undefined {
     const fd = this.#open(path);
     if (fd === undefined) return undefined;
     try {
-      return this.#deps.fs.fstatSync(fd).ino;
+      return identityOf(this.#deps.fs.fstatSync(fd));
     } finally {
       this.#deps.fs.closeSync(fd);
     }
@@ -296,6 +371,7 @@ export class NativeSource implements Source {
   }
 }
 
+const identityOf = ({ ino, birthtimeNs }: { ino: bigint; birthtimeNs: bigint }): Identity => ({ inode: ino, born: birthtimeNs });
 const procName = (fd: number): string => `/proc/self/fd/${fd}`;
 const join = (directory: string, name: string): string => (directory === "" ? name : `${directory}/${name}`);
 const parentOf = (path: string): string => path.slice(0, Math.max(path.lastIndexOf("/"), 0));

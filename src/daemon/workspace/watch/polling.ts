@@ -10,18 +10,24 @@ const SHARE = 20;
 export class Polling {
   readonly #clock: Clock;
   readonly #look: () => Promise<void>;
+  #least = POLL_LEAST_MS;
   #cancel: (() => void) | undefined;
   #on = false;
+  /** Grows with each start, so that a look of an earlier one sets no timer. */
+  #run = 0;
 
   constructor(clock: Clock, look: () => Promise<void>) {
     this.#clock = clock;
     this.#look = look;
   }
 
-  start(): void {
+  /** `least`: shortest milliseconds between two looks. Started again, only that changes. */
+  start(least = POLL_LEAST_MS): void {
+    this.#least = least;
     if (this.#on) return;
     this.#on = true;
-    this.#next(POLL_LEAST_MS);
+    this.#run++;
+    this.#next(least);
   }
 
   stop(): void {
@@ -35,9 +41,10 @@ export class Polling {
   }
 
   async #once(): Promise<void> {
+    const run = this.#run;
     const started = this.#clock.monotonicMs();
     await this.#look();
-    if (this.#on) this.#next(pause(this.#clock.monotonicMs() - started));
+    if (this.#on && run === this.#run) this.#next(Math.max(this.#least, pause(this.#clock.monotonicMs() - started)));
   }
 }
 

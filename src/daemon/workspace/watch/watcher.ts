@@ -1,7 +1,7 @@
 import type { GinError } from "../../base/index.ts";
 import { ChokidarSource } from "./chokidar.ts";
 import { NativeSource } from "./native.ts";
-import { Polling } from "./polling.ts";
+import { POLL_MOST_MS, Polling } from "./polling.ts";
 import { Settler } from "./settler.ts";
 import { type Sink, type Source, SourceFailure, type WatcherDeps } from "./source.ts";
 import { explainFailure } from "./trouble.ts";
@@ -124,6 +124,7 @@ class RootWatcher implements Watcher {
     }
     if (term !== this.#term) return false;
     this.#polling.stop();
+    if (this.#kind === "chokidar") this.#polling.start(POLL_MOST_MS);
     this.#become("watching", "");
     return true;
   }
@@ -154,6 +155,7 @@ class RootWatcher implements Watcher {
     const note = explainFailure(this.#deps.fs, failure);
     this.#deps.log.warn({ errno: failure.errno, what: failure.what, err: thrown }, "watching failed: the disk is polled");
     this.#settler.everything("fault");
+    this.#polling.stop();
     this.#polling.start();
     this.#become("polling", note);
     this.#after(RETRY_MS, () => void this.#retry());

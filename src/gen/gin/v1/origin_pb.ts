@@ -49,6 +49,8 @@ export type Origin = Message<"gin.v1.Origin"> & {
   requestId: string;
 
   /**
+   * First line of the checkpoint's message, at most 200 characters.
+   *
    * @generated from field: string message = 5;
    */
   message: string;

@@ -1,0 +1,143 @@
+import { execFileSync } from "node:child_process";
+import { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { beforeEach, expect, it } from "vitest";
+import { nodeCommands, nodeFs, systemClock } from "../../../src/daemon/base/index.ts";
+import { createIgnoreRules, type OpenWorkspaceDeps, readGit } from "../../../src/daemon/workspace/index.ts";
+import { atTeardown } from "../../helpers/teardown.ts";
+import { tempDir } from "../../helpers/temp.ts";
+import { hashOf } from "../../kernel/workspace/model.ts";
+import { openSite, type Site } from "../../kernel/workspace/site.ts";
+import { imported, loggedOf, treeOf } from "../../kernel/workspace/whole.ts";
+
+const hash = (value: string): string => hashOf(Buffer.from(value));
+
+let directory: string;
+let root: string;
+beforeEach(() => {
+  directory = tempDir("import-git");
+  root = join(directory, "ws");
+  mkdirSync(root);
+});
+
+function git(...args: string[]): string {
+  const env = { ...process.env, GIT_CONFIG_GLOBAL: "/dev/null", GIT_CONFIG_SYSTEM: "/dev/null" };
+  const all = ["-C", root, "-c", "user.name=t", "-c", "user.email=t@t", ...args];
+  return execFileSync("git", all, { encoding: "utf8", env }).trim();
+}
+
+function put(path: string, value: string): void {
+  mkdirSync(dirname(join(root, path)), { recursive: true });
+  writeFileSync(join(root, path), value);
+}
+
+/** Rules and repository as the daemon has them; nothing watches. */
+const around: NonNullable<OpenWorkspaceDeps["around"]> = async (confined) => {
+  const found = await readGit(root, { commands: nodeCommands, fs: nodeFs, clock: systemClock, env: process.env });
+  const ignore = createIgnoreRules({ root: confined, path: root, fs: nodeFs });
+  return { ignore, ...(found.kind === "work-tree" ? { git: found.git } : {}) };
+};
+
+async function open(): Promise<Site> {
+  const site = await openSite(directory, { import: true, around });
+  atTeardown(() => site.close());
+  await imported(site);
+  return site;
+}
+
+function baseOf(site: Site): Record<string, string> {
+  const base = site.store.read.checkpoint(site.store.read.workspaces()[0]?.base ?? "");
+  if (base === undefined) throw new Error("there is no base");
+  return treeOf(site, base.tree);
+}
+
+it("takes HEAD's tree for the base: clean paths by their bytes on disk, all others by their blobs", async () => {
+  git("init", "-q", "-b", "main");
+  put(".gitattributes", "crlf.txt text eol=crlf\n");
+  put(".gitignore", "*.log\nbuild/\n");
+  put("clean", "clean\n");
+  put("dirty", "committed\n");
+  put("staged", "committed\n");
+  put("gone", "gone\n");
+  put("crlf.txt", "one\ntwo\n");
+  put("kept.log", "tracked though ignored\n");
+  put("run.sh", "#!/bin/sh\n");
+  put(".env", "SECRET=1\n");
+  chmodSync(join(root, "run.sh"), 0o755);
+  symlinkSync("clean", join(root, "link"));
+  git("add", "-A", "-f");
+  git("commit", "-q", "-m", "one");
+  rmSync(join(root, "crlf.txt"));
+  git("checkout", "-q", "crlf.txt");
+  expect(readFileSync(join(root, "crlf.txt"), "utf8")).toBe("one\r\ntwo\r\n");
+  put("dirty", "changed\n");
+  put("staged", "staged\n");
+  git("add", "staged");
+  rmSync(join(root, "gone"));
+  put("untracked", "u\n");
+  put("build/out", "o\n");
+  put("other.log", "ignored\n");
+  const before = readdirSync(join(root, ".git"), { recursive: true });
+  const site = await open();
+  const same = {
+    ".gitattributes": hash("crlf.txt text eol=crlf\n"),
+    ".gitignore": hash("*.log\nbuild/\n"),
+    clean: hash("clean\n"),
+    "crlf.txt": hash("one\r\ntwo\r\n"),
+    "kept.log": hash("tracked though ignored\n"),
+    link: `-> ${hash("clean")}`,
+    "run.sh": `${hash("#!/bin/sh\n")} x`,
+  };
+  expect(baseOf(site)).toEqual({ ...same, dirty: hash("committed\n"), gone: hash("gone\n"), staged: hash("committed\n") });
+  expect(treeOf(site)).toEqual({ ...same, dirty: hash("changed\n"), staged: hash("staged\n"), untracked: hash("u\n") });
+  for (const value of ["committed\n", "gone\n"]) expect(site.store.read.hasObject(hash(value))).toBe(true);
+  expect(site.store.read.workspaces()[0]?.gitCommit).toBe(git("rev-parse", "HEAD"));
+  expect(loggedOf(site).map(([cause]) => cause)).toEqual(["import"]);
+  expect(readdirSync(join(root, ".git"), { recursive: true })).toEqual(before);
+});
+
+it("tells where HEAD is, and that it moved", async () => {
+  git("init", "-q", "-b", "main");
+  put("a", "a\n");
+  git("add", "-A");
+  git("commit", "-q", "-m", "one");
+  const first = git("rev-parse", "HEAD");
+  const site = await open();
+  expect(await site.workspace.git()).toEqual({ baseCommit: first, headCommit: first, branch: "main", headMoved: false });
+  git("commit", "-q", "--allow-empty", "-m", "two");
+  git("checkout", "-q", "--detach");
+  const second = git("rev-parse", "HEAD");
+  const until = performance.now() + 10_000;
+  for (;;) {
+    const facts = await site.workspace.git();
+    if (facts?.headMoved === true && facts.branch === "") {
+      expect(facts).toEqual({ baseCommit: first, headCommit: second, branch: "", headMoved: true });
+      return;
+    }
+    if (performance.now() > until) throw new Error(`HEAD is not seen to have moved: ${JSON.stringify(facts)}`);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+});
+
+it("takes a directory below the top of a work tree, and a repository without a commit", async () => {
+  const top = root;
+  git("init", "-q", "-b", "main");
+  put("sub/a", "a\n");
+  put("beside", "b\n");
+  git("add", "-A");
+  git("commit", "-q", "-m", "one");
+  directory = tempDir("import-sub");
+  mkdirSync(join(directory, "empty"));
+  root = join(top, "sub");
+  symlinkSync(root, join(directory, "ws"));
+  const site = await open();
+  expect([baseOf(site), treeOf(site)]).toEqual([{ a: hash("a\n") }, { a: hash("a\n") }]);
+  directory = tempDir("import-bare");
+  root = join(directory, "ws");
+  mkdirSync(root);
+  git("init", "-q", "-b", "main");
+  put("a", "a\n");
+  const unborn = await open();
+  expect([baseOf(unborn), Object.keys(treeOf(unborn))]).toEqual([{}, ["a"]]);
+  expect(await unborn.workspace.git()).toEqual({ baseCommit: "", headCommit: "", branch: "main", headMoved: false });
+});
