@@ -41,6 +41,8 @@ const BY_NAME: { readonly [field: string]: string } = {
 
 function walk(value: JsonValue, name: string, root: string, hashes: ReadonlyMap<string, string>): JsonValue {
   if (typeof value === "string") return BY_NAME[name] ?? text(value, root, hashes);
+  // Schemas have tests of their own: here they would be a hash that every better description changes.
+  if (Array.isArray(value) && name === "schema") return `<${value.length} schemas>`;
   if (Array.isArray(value)) return value.map((one) => walk(one, "", root, hashes));
   if (!isObject(value)) return name === "generation" ? "<generation>" : value;
   // How large a directory is, the file system says.
