@@ -90,7 +90,10 @@ export interface SiteOptions {
   /** Changes of leases kept for watchers; as the daemon keeps unless said. */
   readonly changesKept?: number;
   /** Whether the engine imports the whole tree, and what it is told of the disk. */
-  readonly engine?: Pick<NonNullable<Parameters<typeof openEngine>[1]>, "import" | "ignore" | "watcher" | "git" | "fs" | "failPoints" | "boot" | "store">;
+  readonly engine?: Pick<
+    NonNullable<Parameters<typeof openEngine>[1]>,
+    "import" | "ignore" | "watcher" | "git" | "fs" | "failPoints" | "boot" | "store"
+  >;
 }
 
 /** A caller with every right. */
