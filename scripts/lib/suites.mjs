@@ -32,7 +32,7 @@ export const SUITES = [
   { name: "unit", folders: otherRooms(), seconds: 60 },
   { name: "history", folders: HISTORY.map((name) => `test/unit/${name}`), seconds: 75 },
   { name: "kernel", folders: ["test/kernel"], without: LIVING, seconds: 180 },
-  { name: "living", folders: ["test/kernel"], only: LIVING, seconds: 75 },
+  { name: "living", folders: ["test/kernel"], only: LIVING, seconds: 120 },
   { name: "tools", folders: ["test/conformance", "test/unit/tools"], seconds: 100 },
   { name: "mcp", folders: ["test/mcp"], seconds: 50 },
   { name: "docs", folders: ["test/docs"], seconds: 60 },

@@ -7,6 +7,7 @@ import {
   ensurePrivateDirectory,
   type HostPaths,
   type NotReadyLine,
+  processStart,
   type ReadyLine,
   readMetadata,
 } from "../../paths/index.ts";
@@ -54,11 +55,14 @@ type StartOptions = Pick<SessionOptions, "host" | "data" | "daemon">;
  */
 export async function startDaemon(paths: HostPaths, options: StartOptions): Promise<void> {
   const abort = new AbortController();
+  const launched = launch(paths, options, LEAVE_MS, abort.signal);
   try {
-    await Promise.race([launch(paths, options, LEAVE_MS, abort.signal), socketAnswers(paths, abort.signal)]);
+    await Promise.race([launched, socketAnswers(paths, abort.signal)]);
   } finally {
     abort.abort();
   }
+  // One that serves was found: what became of ours beside it is no answer to the caller.
+  await launched.catch(() => {});
 }
 
 /**
@@ -111,7 +115,12 @@ async function launch(paths: HostPaths, options: StartOptions, lockWaitMs: numbe
   const failed = new Promise<never>((_, reject) => child.once("error", reject));
   try {
     const line = await Promise.race([firstLine(pipe), failed, delay(START_BOUND_MS + lockWaitMs, signal)]);
-    if (signal.aborted) return;
+    if (signal.aborted) {
+      // Another one serves: ours waits for the host, and must not take it over when that one is stopped soon.
+      const serving = await servingPid(paths);
+      if (serving !== undefined && serving !== child.pid) child.kill();
+      return;
+    }
     judge(line, paths);
   } catch (thrown) {
     if (thrown instanceof StartError) throw thrown;
@@ -138,6 +147,18 @@ function judge(line: string | undefined, paths: HostPaths): void {
 /** Resolves once the host's socket takes a connection, or the signal is given. */
 async function socketAnswers(paths: HostPaths, signal: AbortSignal): Promise<void> {
   while (!signal.aborted && !(await connects(readMetadata(paths.metadata)?.socket ?? paths.socket))) await delay(25, signal);
+}
+
+/** Process of the daemon that serves, which says so right after it listens; undefined when none does within a second. */
+async function servingPid(paths: HostPaths): Promise<number | undefined> {
+  const { signal } = new AbortController();
+  for (let look = 0; look < 40; look++) {
+    const said = readMetadata(paths.metadata);
+    // What a killed daemon left says nothing.
+    if (said !== undefined && processStart(said.pid) === said.process_start) return said.pid;
+    await delay(25, signal);
+  }
+  return undefined;
 }
 
 function connects(socketPath: string): Promise<boolean> {
