@@ -147,7 +147,7 @@ describe("a cursor", () => {
     await site.close();
     const again = await openApi({ directory: site.directory });
     const stream = await watching(again, { since: cursor });
-    expect((await stream.take(2)).map(told)).toEqual(["trimmed CHECKPOINT LEASE ANNOTATION", "ready"]);
+    expect((await stream.take(2)).map(told)).toEqual(["trimmed CHECKPOINT LEASE ANNOTATION MEMORY", "ready"]);
     await save(again, "b.txt");
     expect(told(await stream.next())).toBe("save b.txt");
   });
