@@ -47,7 +47,7 @@ export const multiEdit: Tool = {
     additionalProperties: false,
   },
   intents: [
-    { points: 12, any: ["edit", "replace", "change", "modify"], also: [["several", "many", "multiple", "files", "batch"]] },
+    { points: 12, any: ["edit", "replace", "change", "modify"], also: [["several", "many", "multiple", "batch"]] },
   ],
   changes: (args) => !flagArg(args, "dry_run"),
   run,
