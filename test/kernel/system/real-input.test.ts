@@ -18,7 +18,7 @@ import { SavingClient } from "./real-saves.ts";
 import { isPlainText, LEAST_FILES, makeRealTree } from "./real-tree.ts";
 
 /** Edits of each outside editor, kills of the daemon, files everybody works on, files that outside editors work on as well. */
-const EDITS = scaled(60);
+const EDITS = scaled(100);
 const KILLS = 10;
 const SHARED = 24;
 const OTHERS = 200;
