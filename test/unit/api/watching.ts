@@ -28,7 +28,9 @@ export async function watching(site: ApiSite, request: object, as = "owner"): Pr
     signal: leaving.signal,
   });
   if (response.body === null) throw new Error("no body");
-  const messages = envelopes(response.body as unknown as AsyncIterable<Uint8Array>);
+  // Read from at once: fetch cancels a body nobody has begun to read when its Response is collected.
+  const chunks = (response.body as unknown as AsyncIterable<Uint8Array>)[Symbol.asyncIterator]();
+  const messages = envelopes({ [Symbol.asyncIterator]: () => chunks });
   const step = async (): Promise<{ message?: Message; end?: string }> => {
     const { value, done } = await messages.next();
     if (done === true) throw new Error("the stream broke off");
