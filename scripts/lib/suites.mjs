@@ -29,11 +29,11 @@ const LIVING = [
  */
 export const SUITES = [
   { name: "repo", folders: ["test/repo"], seconds: 60 },
-  { name: "unit", folders: otherRooms(), seconds: 60 },
-  { name: "history", folders: HISTORY.map((name) => `test/unit/${name}`), seconds: 75 },
-  { name: "kernel", folders: ["test/kernel"], without: LIVING, seconds: 180 },
+  { name: "unit", folders: otherRooms(), seconds: 80 },
+  { name: "history", folders: HISTORY.map((name) => `test/unit/${name}`), seconds: 90 },
+  { name: "kernel", folders: ["test/kernel"], without: LIVING, seconds: 220 },
   { name: "living", folders: ["test/kernel"], only: LIVING, seconds: 120 },
-  { name: "tools", folders: ["test/conformance", "test/unit/tools"], seconds: 100 },
+  { name: "tools", folders: ["test/conformance", "test/unit/tools"], seconds: 140 },
   { name: "mcp", folders: ["test/mcp"], seconds: 50 },
   { name: "docs", folders: ["test/docs"], seconds: 60 },
 ];
