@@ -46,9 +46,7 @@ export const multiEdit: Tool = {
     required: ["edits"],
     additionalProperties: false,
   },
-  intents: [
-    { points: 12, any: ["edit", "replace", "change", "modify"], also: [["several", "many", "multiple", "batch"]] },
-  ],
+  intents: [{ points: 12, any: ["edit", "replace", "change", "modify"], also: [["several", "many", "multiple", "batch"]] }],
   changes: (args) => !flagArg(args, "dry_run"),
   run,
 };
