@@ -1,11 +1,11 @@
-import { lstatSync, mkdirSync } from "node:fs";
+import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { type Log, noFailPoints, systemClock, systemRandom } from "../../src/daemon/base/index.ts";
 import { createMerger } from "../../src/daemon/history/index.ts";
-import { openStore } from "../../src/daemon/store/index.ts";
 import { createWorkspace, type EditInput, type SaveOutcome, type Workspace } from "../../src/daemon/workspace/index.ts";
 import { repo } from "./daemon.ts";
+import { openHost } from "./whole.ts";
 
 const quiet: Log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
 
@@ -23,8 +23,7 @@ export interface Engine {
 export async function openEngine(directory: string, slowSyncMs = 0): Promise<Engine> {
   const root = join(directory, "ws");
   mkdirSync(root, { recursive: true });
-  const worker = pathToFileURL(join(repo, "dist", "store-worker.mjs"));
-  const inner = await openStore({ directory: join(directory, "data"), worker, slowSyncMs });
+  const inner = await openHost(join(directory, "data"), root, slowSyncMs);
   let commits = 0;
   const store: typeof inner = {
     ...inner,
@@ -33,27 +32,14 @@ export async function openEngine(directory: string, slowSyncMs = 0): Promise<Eng
       return inner.write(command, value);
     },
   };
-  const { dev, ino } = lstatSync(root, { bigint: true });
-  const row = {
-    id: systemRandom.id("ws"),
-    name: "ws",
-    repository: systemRandom.id("rp"),
-    repositoryName: "ws",
-    root,
-    device: String(dev),
-    inode: String(ino),
-    incarnation: systemRandom.id("in"),
-    tree: store.trees.empty,
-  };
-  await store.write("workspace.create", { row });
+  const [found] = store.read.workspaces();
+  if (found === undefined) throw new Error("the store has no workspace");
   await store.write("takeover", {
     machine: "m",
     hostIdentity: "h",
-    incarnations: [row.incarnation],
+    incarnations: [found.incarnation],
     leaseIncarnation: systemRandom.id("li"),
   });
-  const [found] = store.read.workspaces();
-  if (found === undefined) throw new Error("the store has no workspace");
   const merger = createMerger({ worker: pathToFileURL(join(repo, "dist", "history-worker.mjs")) });
   const workspace = await createWorkspace({
     row: found,

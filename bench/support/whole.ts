@@ -23,9 +23,9 @@ export function plant(root: string, count: number): void {
   }
 }
 
-/** A store with one workspace over `root`, as a daemon on a running host has it. */
-export async function openHost(data: string, root: string): Promise<Store> {
-  const store = await openStore({ directory: data, worker: pathToFileURL(join(repo, "dist", "store-worker.mjs")) });
+/** A store with one workspace over `root`, as a daemon on a running host has it; `slowSyncMs` is put into each commit. */
+export async function openHost(data: string, root: string, slowSyncMs = 0): Promise<Store> {
+  const store = await openStore({ directory: data, worker: pathToFileURL(join(repo, "dist", "store-worker.mjs")), slowSyncMs });
   if (store.read.workspaces().length > 0) return store;
   const { dev, ino } = lstatSync(root, { bigint: true });
   const row = {

@@ -8,6 +8,7 @@ export type * from "./fs.ts";
 export { nodeCommands } from "./node-commands.ts";
 export { nodeDirectoryWatch } from "./node-directory-watch.ts";
 export { nodeFs } from "./node-fs.ts";
+export { Pace } from "./pace.ts";
 export {
   type Clock,
   FAIL_POINTS,
@@ -20,3 +21,4 @@ export {
 } from "./ports.ts";
 export { isReason, REASONS, type Reason, type ReasonInfo } from "./reasons.ts";
 export { idFrom, systemClock, systemRandom } from "./system.ts";
+export { threadEntry } from "./thread-entry.ts";

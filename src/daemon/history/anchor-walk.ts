@@ -1,7 +1,7 @@
+import type { Pace } from "../base/index.ts";
 import type { Content, Hash, PathState, PathTouch, StoreReader } from "../store/index.ts";
 import type { AnchoredLines } from "./anchor-types.ts";
 import { carry, FRESH, linesOf, meet, NONE, type Run, revalue, uniform } from "./spans.ts";
-import type { Pace } from "./spans-pace.ts";
 import type { Texts } from "./spans-texts.ts";
 
 /** How far lines were followed, and where they are there. */
@@ -70,7 +70,7 @@ export class AnchorWalk {
       const { path: name } = at;
       for (const touch of page) {
         at = { ...(await this.#step(at, touch)), generation: touch.generation };
-        await this.#pace.turn();
+        await this.#pace.next();
         if (at.path !== name || at.unknown) break;
       }
     }

@@ -1,9 +1,8 @@
-import type { Clock } from "../base/index.ts";
+import { type Clock, Pace } from "../base/index.ts";
 import type { Store } from "../store/index.ts";
 import type { AnchoredLines, AnchorPlace, Anchors } from "./anchor-types.ts";
 import { AnchorWalk, followed, type Walked } from "./anchor-walk.ts";
 import { NONE } from "./spans.ts";
-import { Pace } from "./spans-pace.ts";
 import { Texts } from "./spans-texts.ts";
 import type { Differ } from "./types.ts";
 

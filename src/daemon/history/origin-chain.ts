@@ -1,5 +1,5 @@
+import type { Pace } from "../base/index.ts";
 import type { PathState, PathTouch, StoreReader } from "../store/index.ts";
-import type { Pace } from "./spans-pace.ts";
 import type { SpanState } from "./spans-state.ts";
 
 /** What a checkpoint did to the content whose lines are followed. */
@@ -78,7 +78,7 @@ export async function chainTo(
       }
     }
     name = renamed ?? name;
-    await pace.turn();
+    await pace.next();
   }
 }
 

@@ -1,5 +1,5 @@
+import type { Pace } from "../base/index.ts";
 import type { StoreReader } from "../store/index.ts";
-import type { Pace } from "./spans-pace.ts";
 
 /** Touches looked at in one go: about two milliseconds. */
 const ROWS = 10_000;
@@ -17,7 +17,7 @@ export async function lastChange(
   let from: string | undefined = path === "" ? "" : `${path}/`;
   const below = path === "" ? "\u{10ffff}" : `${path}0`;
   while (from !== undefined) {
-    await pace.turn();
+    await pace.next();
     const some = reader.lastGenerationBetween(workspace, from, below, until, ROWS);
     newest = later(newest, some.generation);
     if (some.next !== undefined) {

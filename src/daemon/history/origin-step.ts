@@ -1,8 +1,8 @@
+import type { Pace } from "../base/index.ts";
 import type { Content } from "../store/index.ts";
 import type { Lines } from "./lines.ts";
 import { type Restore, type Step, sameBytes } from "./origin-chain.ts";
 import { carry, FRESH, holds, meet, NONE, type Run, revalue, UNKNOWN, uniform } from "./spans.ts";
-import type { Pace } from "./spans-pace.ts";
 import { factsOf, forgotten, NO_FACTS, type SpanState } from "./spans-state.ts";
 import type { Texts } from "./spans-texts.ts";
 
@@ -93,7 +93,7 @@ async function restored(
   let second: readonly Run[] = uniform(text.count, NONE);
   let { blurred } = step;
   for (const restore of step.restores) {
-    await parts.pace.turn();
+    await parts.pace.next();
     const there = await mapped(restore, after, text, parts);
     if (there === "missing") blurred = true;
     if (there === undefined || there === "missing") continue;

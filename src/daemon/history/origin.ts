@@ -1,4 +1,4 @@
-import type { Clock, Log } from "../base/index.ts";
+import { type Clock, type Log, Pace } from "../base/index.ts";
 import type { Content, SpanRow, Store } from "../store/index.ts";
 import { type Chain, chainTo } from "./origin-chain.ts";
 import { lastChange } from "./origin-changes.ts";
@@ -6,7 +6,6 @@ import { Facts } from "./origin-facts.ts";
 import { advance } from "./origin-step.ts";
 import type { FileOrigin, OriginFact, OriginOptions, OriginSpan, Origins } from "./origin-types.ts";
 import { revalue, UNKNOWN, uniform } from "./spans.ts";
-import { Pace } from "./spans-pace.ts";
 import { Shared } from "./spans-shared.ts";
 import { decodeSpans, encodeSpans, type Kept, NO_FACTS, type SpanState } from "./spans-state.ts";
 import { Texts } from "./spans-texts.ts";
@@ -188,7 +187,7 @@ class SpanOrigins implements Origins {
       const last = index === chain.steps.length - 1;
       state = await advance(state, step, { texts: this.#texts, pace, stateAt, bytes: last ? bytes : undefined });
       path = step.path;
-      await pace.turn();
+      await pace.next();
       if (state === undefined) continue;
       const key = keyOf(workspace, path, step.generation);
       if (pins.has(key)) pins.set(key, state);
@@ -210,7 +209,7 @@ class SpanOrigins implements Origins {
       for (const { path, generation } of restores) {
         const touched = this.#touched(workspace, path, generation - 1);
         if (touched !== undefined) pins.set(keyOf(workspace, path, touched), undefined);
-        await pace.turn();
+        await pace.next();
       }
     }
     return pins;

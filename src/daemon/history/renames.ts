@@ -1,7 +1,6 @@
-import type { Clock } from "../base/index.ts";
+import { type Clock, Pace } from "../base/index.ts";
 import type { Content, Hash, TreeDifference } from "../store/index.ts";
 
-import { Pace } from "./pace.ts";
 import { type Fingerprint, fingerprint, PieceIndex } from "./similarity.ts";
 
 /** How alike two contents must be to count as one file renamed, in percent: git's default. */

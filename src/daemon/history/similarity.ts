@@ -1,4 +1,4 @@
-import type { Pace } from "./pace.ts";
+import type { Pace } from "../base/index.ts";
 
 /** Longest piece a text is cut into besides at its line ends: long lines and binary contents are compared by such pieces. */
 const PIECE_BYTES = 64;

@@ -1,8 +1,7 @@
-import { GinError } from "../base/index.ts";
+import { GinError, type Pace } from "../base/index.ts";
 import type { Content, Hash, StoreReader } from "../store/index.ts";
 import { diffLines, type Edit } from "./diff.ts";
 import { isText, type Lines, splitLines } from "./lines.ts";
-import type { Pace } from "./spans-pace.ts";
 import type { Differ } from "./types.ts";
 
 /** Largest content whose lines are looked into. */

@@ -1,18 +1,9 @@
-import type { Worker } from "node:worker_threads";
-import { type Clock, GinError } from "../base/index.ts";
+import { Worker } from "node:worker_threads";
+import { type Clock, GinError, threadEntry } from "../base/index.ts";
 import type { TextJob, TextJobName, TextJobs, WorkerAnswer } from "./messages.ts";
-import { startThread } from "./start-thread.ts";
 
 /** Megabytes of heap a job may take; more is too_large. Three texts of 8 MiB in lines of one byte stay below. */
 const HEAP_MB = 1024;
-
-/**
- * Where the worker's entry is: `history-worker.mjs` beside the bundle, or the source beside this file.
- * From source it is run through tsx, which a packed gin neither has nor needs.
- */
-function defaultEntry(): URL {
-  return new URL(import.meta.url.endsWith(".ts") ? "./worker.ts" : "./history-worker.mjs", import.meta.url);
-}
 
 interface Pending {
   readonly job: TextJob;
@@ -38,7 +29,7 @@ export interface TextWorkerOptions {
  */
 export class TextWorker {
   readonly #noun: string;
-  readonly #entry: URL;
+  readonly #entry: URL | undefined;
   readonly #clock: Clock;
   readonly #limitMs: number | undefined;
   readonly #queue: Pending[] = [];
@@ -50,7 +41,7 @@ export class TextWorker {
 
   constructor(options: TextWorkerOptions) {
     this.#noun = options.noun;
-    this.#entry = options.entry ?? defaultEntry();
+    this.#entry = options.entry;
     this.#clock = options.clock;
     this.#limitMs = options.limitMs;
   }
@@ -120,7 +111,8 @@ export class TextWorker {
   }
 
   #start(): void {
-    const thread = startThread(this.#entry, { resourceLimits: { maxOldGenerationSizeMb: HEAP_MB } });
+    const entry = this.#entry ?? threadEntry(import.meta.url, "history-worker.mjs");
+    const thread = new Worker(entry, { execArgv: [], resourceLimits: { maxOldGenerationSizeMb: HEAP_MB } });
     this.#thread = thread;
     thread.on("message", (answer: WorkerAnswer) => {
       if (this.#thread !== thread) return;

@@ -1,6 +1,5 @@
-import type { Clock } from "../base/index.ts";
+import { type Clock, Pace } from "../base/index.ts";
 import type { Hash, TreeDifference, Trees } from "../store/index.ts";
-import { Pace } from "./pace.ts";
 import { findRenames, type RenamedDifference, type RenameSources } from "./renames.ts";
 
 /** Two trees to compare, and what of them. */

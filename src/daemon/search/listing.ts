@@ -1,4 +1,4 @@
-import type { Hash, Trees } from "../store/index.ts";
+import { compareBytes, type Hash, type Trees } from "../store/index.ts";
 
 /** Paths listed between two looks at other work. */
 const SLICE_PATHS = 500;
@@ -94,20 +94,4 @@ export function placeBefore(paths: readonly string[], path: string, from = 0): n
     else high = middle;
   }
   return low;
-}
-
-/** Byte order of two paths' UTF-8. */
-export function compareBytes(one: string, other: string): number {
-  const length = Math.min(one.length, other.length);
-  for (let at = 0; at < length; at++) {
-    const left = one.charCodeAt(at);
-    const right = other.charCodeAt(at);
-    if (left !== right) return rank(left) - rank(right);
-  }
-  return one.length - other.length;
-}
-
-/** Surrogates stand for what sorts behind every other unit. */
-function rank(unit: number): number {
-  return unit >= 0xd800 && unit <= 0xdfff ? unit + 0x10000 : unit;
 }

@@ -1,7 +1,9 @@
-import type { Worker } from "node:worker_threads";
-import { GinError, isReason } from "../base/index.ts";
+import { Worker } from "node:worker_threads";
+import { GinError, isReason, threadEntry } from "../base/index.ts";
 import type { Refused, SearchAnswer, SearchJob, SearchJobName, SearchJobs, SearchThreadData } from "./messages.ts";
-import { startThread } from "./start-thread.ts";
+
+/** Megabytes of heap a thread may take: what it keeps, and one large file more. */
+const HEAP_MB = 1024;
 
 interface Pending {
   readonly job: SearchJob;
@@ -76,7 +78,9 @@ export class SearchThread {
   }
 
   #start(): Worker {
-    const thread = startThread(this.#data);
+    const resourceLimits = { maxOldGenerationSizeMb: HEAP_MB };
+    const entry = threadEntry(import.meta.url, "search-worker.mjs");
+    const thread = new Worker(entry, { execArgv: [], resourceLimits, workerData: this.#data });
     const broke = (cause: unknown) => {
       if (this.#thread !== thread) return;
       this.#thread = undefined;

@@ -1,7 +1,6 @@
 import { Worker } from "node:worker_threads";
-import { GinError } from "../base/index.ts";
+import { GinError, threadEntry } from "../base/index.ts";
 import { uncarry } from "./errors.ts";
-import { sourceWorker } from "./source-worker.ts";
 import type { Commands } from "./types.ts";
 import type { FromWorker, ToWorker } from "./worker.ts";
 import { Writer, type WriterOptions } from "./writer.ts";
@@ -128,9 +127,6 @@ export async function openWriter(options: WriterOptions, inline: boolean, entry:
   return thread;
 }
 
-/** In a bundle the entry is a bundle beside this one. */
 function startWorker(workerData: WriterOptions, entry: URL | undefined): Worker {
-  const sources = import.meta.url.endsWith(".ts");
-  const beside = () => (sources ? sourceWorker() : new URL("./store-worker.mjs", import.meta.url));
-  return new Worker(entry ?? beside(), { workerData });
+  return new Worker(entry ?? threadEntry(import.meta.url, "store-worker.mjs"), { workerData });
 }

@@ -1,6 +1,6 @@
 import { GinError, toGinError } from "../base/index.ts";
 import type { BaseCheckpoint, Content, PathChange, PathState, TreeNode } from "../store/index.ts";
-import { CommitBuilder, type Line, type PlanView } from "./commit-builder.ts";
+import { CommitBuilder, type Line, viewAt } from "./commit-builder.ts";
 import { fileContent, linkContent, sameState } from "./content.ts";
 import type { WorkspaceDeps } from "./deps.ts";
 import { checkPath, isSensitive } from "./files/index.ts";
@@ -30,16 +30,7 @@ export interface HeadTree {
  * HEAD, where one that was a clean checkout has its bytes on disk. Works from the store alone, so that a killed import makes the same one.
  */
 export async function makeBase(deps: WorkspaceDeps, until: Line, head: HeadTree | undefined, check: () => void): Promise<Base> {
-  const { row, store, clock, random } = deps;
-  const view: PlanView = {
-    workspace: row.rowid,
-    epoch: row.epoch,
-    store,
-    clock,
-    random,
-    startTree: until.tree,
-    pending: new Map(),
-  };
+  const { row, store } = deps;
   const since = new Map(store.read.touchedOtherwise(row.rowid, until.generation).map((path) => [path, undefined]));
   const imported = (path: string): PathState =>
     since.has(path) ? store.read.firstImported(row.rowid, path) : store.trees.get(until.tree, path);
@@ -48,7 +39,7 @@ export async function makeBase(deps: WorkspaceDeps, until: Line, head: HeadTree 
     head === undefined || git === undefined
       ? asImported(deps, until, [...since.keys()], imported)
       : await asCommitted(deps, git, until, head, imported, check);
-  const build = new CommitBuilder(view, { generation: -1, head: "", tree: until.tree });
+  const build = new CommitBuilder(viewAt(deps, until), { generation: -1, head: "", tree: until.tree });
   const made = await build.checkpoint({ principal: "", requestId: "", message: "", cause: "import" }, changes);
   return {
     base: { id: made.id, tree: made.tree, timeMs: made.timeMs },

@@ -1,5 +1,6 @@
 import type { Clock, Random } from "../base/index.ts";
 import type { CauseName, Hash, NewCheckpoint, NewObject, PathChange, Store, TreeNode } from "../store/index.ts";
+import type { WorkspaceDeps } from "./deps.ts";
 import { paced } from "./slice.ts";
 
 /** Where the next commit attaches: the head, as it will be once everything planned before is committed. */
@@ -23,6 +24,11 @@ export interface PlanView {
   readonly pending: Map<Hash, Uint8Array>;
   /** Whether the whole tree was looked at: what is seen for the first time was made since. Default false. */
   readonly imported?: boolean;
+}
+
+/** The view of a commit that stands alone, on top of what is recorded at a line. */
+export function viewAt({ row, store, clock, random }: WorkspaceDeps, line: Line): PlanView {
+  return { workspace: row.rowid, epoch: row.epoch, store, clock, random, startTree: line.tree, pending: new Map() };
 }
 
 /** Who saves and why. */

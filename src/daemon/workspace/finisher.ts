@@ -6,7 +6,7 @@ import { Durable } from "./durable.ts";
 import { LateWriters } from "./late-writers.ts";
 import { AppliedMarks } from "./marks.ts";
 import type { Observed } from "./observe.ts";
-import { type Author, type Line, type Planned, type PlanView, planRescue } from "./plan.ts";
+import { type Author, type Line, type Planned, planRescue, viewAt } from "./plan.ts";
 import type { ReadySave, RefusedSave } from "./prepare.ts";
 import type { Recovered } from "./recovery.ts";
 import type { AbsorbTurn, SaveTurn, Turn } from "./turns.ts";
@@ -253,18 +253,9 @@ export class Finisher {
     rescued: readonly Rescued[],
   ): Promise<{ line: Line; rescued: SaveOutcome["rescued"] }> {
     if (rescued.length === 0) return { line, rescued: [] };
-    const { row, store, boot, log, clock, random } = this.#deps;
-    const view: PlanView = {
-      workspace: row.rowid,
-      epoch: row.epoch,
-      store,
-      clock,
-      random,
-      startTree: line.tree,
-      pending: new Map(),
-    };
+    const { store, boot, log } = this.#deps;
     const withOurs = rescued.map((one) => ({ ...one, ours: store.trees.get(line.tree, one.path) }));
-    const plan = await planRescue(view, line, author, withOurs);
+    const plan = await planRescue(viewAt(this.#deps, line), line, author, withOurs);
     const [result] = await store.write("commit", { saves: [plan.commit], boot });
     if (result !== "committed") throw new GinError("INTERNAL", "a displaced edit could not be recorded");
     log.info({ paths: rescued.map((one) => one.path), checkpoint: plan.checkpoint }, "an outside edit raced a save and was kept");

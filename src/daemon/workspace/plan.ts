@@ -17,7 +17,7 @@ import { CAPTURE_BYTES } from "./limits.ts";
 import type { Observed } from "./observe.ts";
 import { paced } from "./slice.ts";
 
-export type { Author, Line, PlanView } from "./commit-builder.ts";
+export { type Author, type Line, type PlanView, viewAt } from "./commit-builder.ts";
 
 /** A change outside gin, as the checkpoint that records it sees it. */
 interface Outside extends PathChange {

@@ -7,7 +7,7 @@ import { syncPaths } from "./durable.ts";
 import type { ConfinedRoot } from "./files/index.ts";
 import { CHANGE_BYTES } from "./limits.ts";
 import { type Observed, observe } from "./observe.ts";
-import { type Line, type PlanView, planCommit, planRescue } from "./plan.ts";
+import { type Line, planCommit, planRescue, viewAt } from "./plan.ts";
 import { inspectTemps } from "./strays.ts";
 import { isTorn } from "./torn.ts";
 
@@ -181,17 +181,8 @@ async function note(deps: WorkspaceDeps, open: readonly Lingering[], gone: reado
 
 /** Records outside edits (which stay on disk) and displaced ones (which do not), in that order. */
 async function record(deps: WorkspaceDeps, from: Line, outside: readonly Observed[], rescued: readonly Rescued[]): Promise<Line> {
-  const { row, store, clock, random, boot } = deps;
+  const { store, boot } = deps;
   let line = from;
-  const view = (): PlanView => ({
-    workspace: row.rowid,
-    epoch: row.epoch,
-    store,
-    clock,
-    random,
-    startTree: line.tree,
-    pending: new Map(),
-  });
   const commit = async (value: SaveCommit, next: Line): Promise<void> => {
     await write(value);
     line = next;
@@ -200,7 +191,7 @@ async function record(deps: WorkspaceDeps, from: Line, outside: readonly Observe
     const [result] = await store.write("commit", { saves: [value], boot });
     if (result !== "committed") throw new GinError("INTERNAL", "recovery could not record what it found");
   };
-  const planned = await planCommit(view(), line, outside, undefined, undefined, undefined);
+  const planned = await planCommit(viewAt(deps, line), line, outside, undefined, undefined, undefined);
   if (planned.commit !== undefined) await commit(planned.commit, planned.line);
   for (const one of rescued) {
     const ours = store.trees.get(line.tree, one.path);
@@ -210,7 +201,7 @@ async function record(deps: WorkspaceDeps, from: Line, outside: readonly Observe
       message: "put back after an outside edit raced a save",
       cause: "save" as const,
     };
-    const plan = await planRescue(view(), line, author, [{ ...one, ours }]);
+    const plan = await planRescue(viewAt(deps, line), line, author, [{ ...one, ours }]);
     await commit(plan.commit, plan.line);
   }
   return line;

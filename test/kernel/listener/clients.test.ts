@@ -1,7 +1,7 @@
 import { execFileSync } from "node:child_process";
+import { on } from "node:events";
 import { chmodSync, copyFileSync, existsSync, lstatSync, readdirSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
-import { setTimeout as sleep } from "node:timers/promises";
 import { connect as connectTls } from "node:tls";
 import * as grpc from "@grpc/grpc-js";
 import { loadSync } from "@grpc/proto-loader";
@@ -180,10 +180,11 @@ describe("grpc-js", () => {
     const heard: string[] = [];
     const stream = watch.Watch({});
     stream.on("error", (cause) => heard.push(String(cause)));
-    stream.on("data", ({ status }) => heard.push(status));
-    while (heard.length < 1) await sleep(5);
+    const statuses = on(stream, "data");
+    const status = async (): Promise<void> => void heard.push((await statuses.next()).value[0].status);
+    await status();
     heard.push(`drained ${await other.listener.drain(60_000)}`);
-    while (heard.length < 3) await sleep(5);
+    await status();
     expect([...heard].sort()).toEqual(["NOT_SERVING", "SERVING", "drained true"]);
     await other.close();
   });
@@ -343,11 +344,15 @@ describe("TLS", () => {
 
   test("takes a changed certificate by itself, and keeps the old one when the new one is bad", async () => {
     const second = makeCert("second");
+    const whole = tls.log.next("the TLS certificate was read again");
     copyFileSync(second.keyFile, files.keyFile);
     copyFileSync(second.certFile, files.certFile);
-    while (!(await peer(bound.port)).startsWith("second")) await sleep(10);
+    // Key and certificate are two files: a look between the two finds neither pair whole, and the next one does.
+    await whole;
+    expect(await peer(bound.port)).toMatch(/^second/);
+    const refused = tls.log.next("the new TLS certificate cannot be used");
     writeFileSync(files.certFile, "no PEM");
-    while (!tls.log.lines.some((line) => line.startsWith("the new TLS certificate cannot be used"))) await sleep(10);
+    await refused;
     expect(await peer(bound.port)).toBe("second TLSv1.3 h2");
     const third = makeCert("third");
     copyFileSync(third.keyFile, files.keyFile);
@@ -400,7 +405,7 @@ describe("TLS", () => {
     const garbage = await dial({ port: at.port });
     garbage.write("GET / HTTP/1.1\r\n\r\n");
     await Promise.all([drained(silent), drained(garbage)]);
-    while (shaken.listener.stats().connections > 0) await sleep(5);
+    await expect.poll(() => shaken.listener.stats().connections, { timeout: 60_000, interval: 5 }).toBe(0);
     await shaken.close();
   });
 });

@@ -2,7 +2,6 @@ import { once } from "node:events";
 import { readdirSync } from "node:fs";
 import { connect as connectH2, constants } from "node:http2";
 import { createConnection, type Socket } from "node:net";
-import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, describe, expect, test } from "vitest";
 import { chance } from "../../helpers/random.ts";
 import { scaled } from "../../helpers/scale.ts";
@@ -22,9 +21,9 @@ async function tcp(options: Parameters<typeof start>[0] = {}) {
   return { harness, port, auth: { host: `127.0.0.1:${port}`, authorization: `Bearer ${harness.token}` } };
 }
 
-/** Waits until something holds; the test's own time limit bounds it. */
+/** Waits until the listener's own count says so, which no event tells. */
 async function until(holds: () => boolean): Promise<void> {
-  while (!holds()) await sleep(5);
+  await expect.poll(holds, { timeout: 60_000, interval: 5 }).toBe(true);
 }
 
 const openDescriptors = () => readdirSync("/proc/self/fd").length;

@@ -1,3 +1,4 @@
+import { EventEmitter, on } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -9,12 +10,23 @@ import type { TokenRow } from "../../../src/daemon/store/index.ts";
 import { GinService } from "../../../src/gen/gin/v1/service_pb.ts";
 
 /** A log that keeps its lines, to be searched for secrets. */
-export function recordingLog(): Log & { readonly lines: string[] } {
+export function recordingLog(): Log & {
+  readonly lines: string[];
+  /** Resolves with the next line that begins so, said from now on. */
+  next(beginning: string): Promise<string>;
+} {
   const lines: string[] = [];
+  const said = new EventEmitter();
   const add = (facts: object, message: string) => {
-    lines.push(`${message} ${JSON.stringify(facts, (_key, value) => (value instanceof Error ? `${value.stack}` : value))}`);
+    const line = `${message} ${JSON.stringify(facts, (_key, value) => (value instanceof Error ? `${value.stack}` : value))}`;
+    lines.push(line);
+    said.emit("line", line);
   };
-  return { lines, debug: add, info: add, warn: add, error: add };
+  const next = async (beginning: string): Promise<string> => {
+    for await (const [line] of on(said, "line")) if (String(line).startsWith(beginning)) return String(line);
+    throw new Error("the log ended");
+  };
+  return { lines, next, debug: add, info: add, warn: add, error: add };
 }
 
 /** Token rows in memory: the listener's tests do not test the store. */

@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { expect, it } from "vitest";
 import type { JsonObject } from "../../../src/clients/sdk/index.ts";
+import { Bell } from "../../helpers/bell.ts";
 import { startDaemon } from "../../helpers/daemon.ts";
 import { runCommand } from "../../helpers/process.ts";
 import { chance } from "../../helpers/random.ts";
@@ -56,7 +57,8 @@ it("a tree of npm packages: whatever editors do beside two clients and ten kills
   let daemon = await start();
   let up = Promise.resolve();
   const outside = new OutsideEditors(tree, scratch, random);
-  const clients = ["one", "two"].map((name) => new SavingClient(name, daemon.ready.socket, random, shared));
+  const steps = new Bell();
+  const clients = ["one", "two"].map((name) => new SavingClient(name, daemon.ready.socket, random, shared, steps.ring));
   const saved = () => clients.reduce((sum, { acknowledged }) => sum + acknowledged.length, 0);
   let kills = 0;
   let over = false;
@@ -66,8 +68,9 @@ it("a tree of npm packages: whatever editors do beside two clients and ten kills
       // Most edits while a daemon serves, some while none does.
       if (random.maybe(0.8)) await up;
       // Not so fast that gin never meets what they do.
-      while (!over && saved() < outside.edits.length * 0.5) await wait(2);
+      await steps.until(() => over || saved() >= outside.edits.length * 0.5);
       await outside.edit(editor, random.maybe(0.7) ? shared : [...texts], () => over);
+      steps.ring();
     }
   });
   const killing = async (): Promise<void> => {
@@ -75,7 +78,7 @@ it("a tree of npm packages: whatever editors do beside two clients and ten kills
     for (const moment of moments) {
       // Some kills come right after a start, most when saves have been made since.
       const before = saved() + random.int(20);
-      while (!over && (outside.edits.length < moment || saved() < before)) await wait(5);
+      await steps.until(() => over || (outside.edits.length >= moment && saved() >= before));
       if (over) return;
       await wait(random.int(150));
       up = daemon.kill().then(async () => {
@@ -90,6 +93,7 @@ it("a tree of npm packages: whatever editors do beside two clients and ten kills
   // Whoever fails ends the others, and all have ended before anything is judged or removed.
   await Promise.race([beside, ...saving]).catch(() => {});
   over = true;
+  steps.ring();
   const ends = await Promise.allSettled([...saving, beside]);
   const failed = ends.find((end) => end.status === "rejected");
   if (failed !== undefined)

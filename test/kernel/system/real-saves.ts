@@ -20,10 +20,13 @@ export class SavingClient {
   readonly #name: string;
   readonly #random: Chance;
   readonly #paths: readonly string[];
+  readonly #onStep: () => void;
   #count = 0;
 
-  constructor(name: string, socket: string, random: Chance, paths: readonly string[]) {
+  /** `onStep` is called after each save that was answered. */
+  constructor(name: string, socket: string, random: Chance, paths: readonly string[], onStep: () => void) {
     this.#name = name;
+    this.#onStep = onStep;
     this.#client = new PatientClient(socket, `agent/${name}`);
     this.#random = random;
     this.#paths = paths;
@@ -40,7 +43,10 @@ export class SavingClient {
   }
 
   async run(stopped: () => boolean): Promise<void> {
-    while (!stopped()) await this.#saveOnce();
+    while (!stopped()) {
+      await this.#saveOnce();
+      this.#onStep();
+    }
     this.#client.close();
   }
 

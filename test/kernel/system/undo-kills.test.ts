@@ -1,52 +1,31 @@
 import { spawnSync } from "node:child_process";
-import { mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { pathToFileURL } from "node:url";
-import { build } from "esbuild";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { FAIL_POINTS, type FailPoint } from "../../../src/daemon/base/index.ts";
 import { chance } from "../../helpers/random.ts";
-import { repo } from "../../helpers/repo.ts";
 import { isLong } from "../../helpers/scale.ts";
 import { tempDir } from "../../helpers/temp.ts";
+import { bundleProgram, type VictimProgram } from "../../helpers/victim.ts";
 import { diskFiles, openSite } from "../workspace/site.ts";
 import { ADA, closeDiffer, prepare, redoIn, treeOf, undoIn } from "./undo-site.ts";
 
-let victim: string;
-let worker: string;
+let program: VictimProgram;
 
 beforeAll(async () => {
-  const out = join(repo, ".build", `undo-victim-${process.pid}`);
-  mkdirSync(out, { recursive: true });
-  await build({
-    absWorkingDir: repo,
-    entryPoints: {
-      victim: "test/kernel/system/undo-victim.ts",
-      "store-worker": "src/daemon/store/worker.ts",
-      "history-worker": "src/daemon/history/worker.ts",
-    },
-    outdir: out,
-    outExtension: { ".js": ".mjs" },
-    bundle: true,
-    format: "esm",
-    platform: "node",
-    target: "node20",
-    external: ["better-sqlite3", "better-sqlite3-v12", "koffi", "vitest", "esbuild", "tsx", "tsx/esm/api"],
-    banner: { js: 'import{createRequire as __r}from"node:module";const require=__r(import.meta.url);' },
-    inject: ["scripts/lib/cjs-globals.mjs"],
-    logLevel: "error",
-  });
-  victim = join(out, "victim.mjs");
-  worker = pathToFileURL(join(out, "store-worker.mjs")).href;
+  program = await bundleProgram("test/kernel/system/undo-victim.ts");
 });
 afterAll(() => closeDiffer());
 
 /** Whether it was killed, as ordered, before its end. */
 function run(directory: string, point: FailPoint, boot: string): boolean {
-  const ended = spawnSync(process.execPath, [victim, JSON.stringify({ directory, point, boot, worker })], {
-    encoding: "utf8",
-    env: { ...process.env, NODE_EXTRA_CA_CERTS: "" },
-  });
+  const ended = spawnSync(
+    process.execPath,
+    [program.victim, JSON.stringify({ directory, point, boot, worker: program.worker })],
+    {
+      encoding: "utf8",
+      env: { ...process.env, NODE_EXTRA_CA_CERTS: "" },
+    },
+  );
   if (ended.signal !== "SIGKILL" && ended.status !== 0) throw new Error(`the victim failed by itself: ${ended.stderr}`);
   return ended.signal === "SIGKILL";
 }

@@ -1,48 +1,27 @@
 import { spawnSync } from "node:child_process";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { pathToFileURL } from "node:url";
-import { build } from "esbuild";
 import { beforeAll, expect, it } from "vitest";
 import type { FailPoint } from "../../../src/daemon/base/index.ts";
 import { repo } from "../../helpers/repo.ts";
 import { isLong } from "../../helpers/scale.ts";
 import { tempDir } from "../../helpers/temp.ts";
+import { bundleProgram, type VictimProgram } from "../../helpers/victim.ts";
 import { openApi } from "../../unit/api/site.ts";
 import { diskFiles } from "../workspace/site.ts";
 import { FILES, files, REQUEST, theEdit } from "./edit.ts";
 import type { Orders } from "./victim.ts";
 
-let out: string;
+let program: VictimProgram;
 
 beforeAll(async () => {
-  out = join(repo, ".build", `tool-victim-${process.pid}`);
-  mkdirSync(out, { recursive: true });
-  await build({
-    absWorkingDir: repo,
-    entryPoints: {
-      victim: "test/kernel/tools/victim.ts",
-      "store-worker": "src/daemon/store/worker.ts",
-      "history-worker": "src/daemon/history/worker.ts",
-    },
-    outdir: out,
-    outExtension: { ".js": ".mjs" },
-    bundle: true,
-    format: "esm",
-    platform: "node",
-    target: "node20",
-    alias: { vitest: join(repo, "test/kernel/tools/outside-vitest.ts") },
-    external: ["better-sqlite3", "better-sqlite3-v12", "koffi", "esbuild", "tsx", "tsx/esm/api"],
-    banner: { js: 'import{createRequire as __r}from"node:module";const require=__r(import.meta.url);' },
-    inject: ["scripts/lib/cjs-globals.mjs"],
-    logLevel: "error",
-  });
+  program = await bundleProgram("test/kernel/tools/victim.ts", { vitest: join(repo, "test/kernel/tools/outside-vitest.ts") });
 }, 60_000);
 
 /** Runs the victim to its end: killed as ordered, or done when the point was never come by. */
 function run(directory: string, point: FailPoint, nth: number): "killed" | "done" {
-  const orders: Orders = { directory, point, nth, worker: pathToFileURL(join(out, "store-worker.mjs")).href };
-  const ended = spawnSync(process.execPath, [join(out, "victim.mjs"), JSON.stringify(orders)], {
+  const orders: Orders = { directory, point, nth, worker: program.worker };
+  const ended = spawnSync(process.execPath, [program.victim, JSON.stringify(orders)], {
     encoding: "utf8",
     env: { ...process.env, NODE_EXTRA_CA_CERTS: "" },
   });

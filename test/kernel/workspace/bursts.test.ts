@@ -6,6 +6,7 @@ import { GinError, nodeCommands, nodeDirectoryWatch, nodeFs, systemClock } from 
 import { openStore, type Store } from "../../../src/daemon/store/index.ts";
 import type { OpenWorkspaceDeps } from "../../../src/daemon/workspace/index.ts";
 import { createIgnoreRules, createWatcher, readGit } from "../../../src/daemon/workspace/index.ts";
+import { Bell } from "../../helpers/bell.ts";
 import { chance } from "../../helpers/random.ts";
 import { scaled } from "../../helpers/scale.ts";
 import { atTeardown } from "../../helpers/teardown.ts";
@@ -64,18 +65,15 @@ function onDisk(): Record<string, string> {
   );
 }
 
-/** Waits until what is recorded is what is on disk, without asking for a look. */
+/** Waits until what is recorded is what is on disk, without asking for a look; looks at each change of the head. */
 async function noticed(site: Site): Promise<void> {
   const wanted = JSON.stringify(Object.entries(onDisk()).sort());
-  const until = performance.now() + 60_000;
-  let generation = -1;
-  for (;;) {
-    // Comparing 10,000 paths takes longer than what is waited for.
-    const now = site.workspace.state().generation;
-    if (now !== generation && JSON.stringify(Object.entries(treeOf(site)).sort()) === wanted) return;
-    generation = now;
-    if (performance.now() > until) throw new Error("what changed on disk was not recorded");
-    await new Promise((resolve) => setTimeout(resolve, 20));
+  const heads = new Bell();
+  const stop = site.workspace.onChange(heads.ring);
+  try {
+    await heads.until(() => JSON.stringify(Object.entries(treeOf(site)).sort()) === wanted, 60_000);
+  } finally {
+    stop();
   }
 }
 

@@ -1,5 +1,5 @@
 import * as fs from "node:fs";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { TEMP_PREFIX } from "../../../src/daemon/workspace/files/index.ts";
 import { refused, type Site, site, VARIANTS } from "./variants.ts";
@@ -89,7 +89,7 @@ describe.each(VARIANTS)("a confined root ($name)", ({ options }) => {
       absolute: join(dir, "in/deep/f"),
       out: "../root-evil/f",
       outdir: "../root-evil",
-      outin: "../root/in/deep/f",
+      outin: `../${basename(dir)}/in/deep/f`,
       "in/far": "../../root-evil",
       loop: "loop",
       ping: "pong",

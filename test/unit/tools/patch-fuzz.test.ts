@@ -1,7 +1,6 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { GinError, systemClock } from "../../../src/daemon/base/index.ts";
-import { Breath } from "../../../src/daemon/tools/edit/breath.ts";
+import { GinError, Pace, systemClock } from "../../../src/daemon/base/index.ts";
 import { encoded } from "../../../src/daemon/tools/edit/text.ts";
 import { parsePatch } from "../../../src/daemon/tools/patch/parse.ts";
 import { Steps } from "../../../src/daemon/tools/patch/seek.ts";
@@ -14,7 +13,7 @@ const LONG_MS = 600_000;
 
 /** 50,000 inputs in a full run. */
 const RUNS = isLong ? 50_000 : scaled(5_000);
-const breath = new Breath({ clock: systemClock, signal: new AbortController().signal });
+const pace = new Pace(systemClock, undefined);
 const options = (label: string) => ({ numRuns: RUNS, seed: Number(chance(label).seed) });
 
 const line = fc.constantFrom(
@@ -61,7 +60,7 @@ it(
           const whole = framed ? ["*** Begin Patch", "*** Update File: a", ...lines, "*** End Patch"] : lines;
           try {
             for (const section of parsePatch(encoded(whole.join(ending), "patch"))) {
-              if (section.kind === "update") await update(Buffer.from(file), section, "a", new Steps(), breath);
+              if (section.kind === "update") await update(Buffer.from(file), section, "a", new Steps(), pace);
             }
           } catch (thrown) {
             expect(thrown).toBeInstanceOf(GinError);
@@ -107,7 +106,7 @@ it(
           const before = lines.join(ending) + (open ? "" : ending);
           const [section] = parsePatch(encoded(patch, "patch"));
           if (section?.kind !== "update") throw new Error("no update");
-          const { bytes } = await update(Buffer.from(before), section, "a", new Steps(), breath);
+          const { bytes } = await update(Buffer.from(before), section, "a", new Steps(), pace);
           const lastStays = to < lines.length || fresh.length > 0;
           // Without its last line a file ends in the line end of the one before.
           const end = wanted.length === 0 ? "" : open && lastStays ? "" : ending;

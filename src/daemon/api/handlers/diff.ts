@@ -1,11 +1,10 @@
 import { PathKind } from "../../../gen/gin/v1/common_pb.ts";
 import { type DiffRequest, type DiffResponse, DiffStatus, type FileDiff } from "../../../gen/gin/v1/diff_pb.ts";
-import { GinError } from "../../base/index.ts";
+import { GinError, Pace } from "../../base/index.ts";
 import { diffFile, diffTrees, type FileDifference, type RenamedDifference } from "../../history/index.ts";
 import { mayTouch } from "../../policy/index.ts";
-import type { Content, Hash } from "../../store/index.ts";
+import { type Content, compareBytes, type Hash } from "../../store/index.ts";
 import { type CursorScope, pageSize } from "../cursors.ts";
-import { checkAborted } from "../deadline.ts";
 import { type Ground, type Handlers, type Invocation, stateOf, type Target, targetOf } from "../invocation.ts";
 import { checkMost, LIMITS } from "../limits.ts";
 import { requirePath } from "../resolve.ts";
@@ -54,7 +53,7 @@ class DiffReader {
   readonly #target: Target;
   readonly #context: number | undefined;
   readonly #prefix: string;
-  #until: number;
+  readonly #pace: Pace;
 
   constructor(ground: Ground, recent: Recent, request: DiffRequest, call: Invocation) {
     this.#ground = ground;
@@ -66,7 +65,7 @@ class DiffReader {
     checkMost("diff_context_lines", asked, "context_lines");
     this.#context = request.summary ? undefined : asked;
     this.#prefix = request.prefix === "" || request.prefix === "." ? "" : treePath(request.prefix);
-    this.#until = ground.clock.monotonicMs() + SLICE_MS;
+    this.#pace = new Pace(ground.clock, call.signal);
   }
 
   async read(): Promise<DiffResponse> {
@@ -87,7 +86,7 @@ class DiffReader {
     for (let at = place === undefined ? 0 : indexOf(list, place.path); at < list.length; at += 1) {
       const difference = list[at];
       if (difference === undefined) break;
-      await this.#breathe();
+      await this.#pace.next();
       const file = await this.#file(difference);
       const piece = page.take(difference.path, file.patch);
       if (piece === undefined) {
@@ -168,14 +167,6 @@ class DiffReader {
     return file.patch.length > KEPT_PATCH_BYTES ? this.#recent.patches.set(key, file) : file;
   }
 
-  /** Lets others run between two files once a slice is over. */
-  async #breathe(): Promise<void> {
-    if (this.#ground.clock.monotonicMs() < this.#until) return;
-    await new Promise<void>((resolve) => setImmediate(resolve));
-    checkAborted(this.#call.signal);
-    this.#until = this.#ground.clock.monotonicMs() + SLICE_MS;
-  }
-
   get #from(): string {
     return this.#request.from === "" ? "base" : this.#request.from;
   }
@@ -188,19 +179,16 @@ class DiffReader {
 }
 
 const DEFAULT_CONTEXT = 3;
-/** Longest run of work between two looks at other callers, in milliseconds. */
-const SLICE_MS = 8;
 /** Patches from here on are kept for the next page. */
 const KEPT_PATCH_BYTES = 16_384;
 
 /** Index of the first difference at a path or behind it, in the byte order trees have. */
 function indexOf(list: readonly RenamedDifference[], path: string): number {
-  const wanted = Buffer.from(path);
   let low = 0;
   let high = list.length;
   while (low < high) {
     const middle = (low + high) >> 1;
-    if (Buffer.compare(Buffer.from(list[middle]?.path ?? ""), wanted) < 0) low = middle + 1;
+    if (compareBytes(list[middle]?.path ?? "", path) < 0) low = middle + 1;
     else high = middle;
   }
   return low;

@@ -1,9 +1,9 @@
+import type { Pace } from "../../base/index.ts";
 import type { Checkpoint, Content, PathState } from "../../store/index.ts";
 import { MAX_TEXT_BYTES } from "../merge-path.ts";
 import { blame } from "./blame.ts";
 import type { Board, Conflict, Piece } from "./board.ts";
 import type { Lineage } from "./lineage.ts";
-import type { Pace } from "./pace.ts";
 import { reverseText } from "./reverse-text.ts";
 import { fileOf, sameState } from "./states.ts";
 import type { UndoView } from "./types.ts";

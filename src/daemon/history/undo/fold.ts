@@ -1,10 +1,9 @@
-import { GinError } from "../../base/index.ts";
+import { GinError, Pace } from "../../base/index.ts";
 import type { Checkpoint, PathChange, PathState } from "../../store/index.ts";
 import { Board, type Conflict, type Piece } from "./board.ts";
 import { inTheWay, reverseContent } from "./content.ts";
 import { checkLooked } from "./limits.ts";
 import { type Lineage, Lineages } from "./lineage.ts";
-import { Pace } from "./pace.ts";
 import { makePlan } from "./plan.ts";
 import { sameState } from "./states.ts";
 import type { Selected, UndoLimits, UndoPlan, UndoView } from "./types.ts";

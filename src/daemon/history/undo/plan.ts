@@ -1,8 +1,7 @@
-import { GinError } from "../../base/index.ts";
+import { GinError, Pace } from "../../base/index.ts";
 import type { PathState } from "../../store/index.ts";
 import type { Board, Piece } from "./board.ts";
 import { checkPaths } from "./limits.ts";
-import { Pace } from "./pace.ts";
 import type { Selected, UndoEdit, UndoLimits, UndonePathPlan, UndoPlan, UndoView } from "./types.ts";
 
 /** Turns what a board has become into the save that does it. */

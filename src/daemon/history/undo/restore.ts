@@ -1,7 +1,7 @@
+import { Pace } from "../../base/index.ts";
 import type { Checkpoint, Hash, PathState } from "../../store/index.ts";
 import { Board, type Piece } from "./board.ts";
 import { checkLooked } from "./limits.ts";
-import { Pace } from "./pace.ts";
 import { makePlan } from "./plan.ts";
 import type { UndoLimits, UndoPlan, UndoView } from "./types.ts";
 

@@ -1,8 +1,8 @@
+import type { Pace } from "../../base/index.ts";
 import type { Edit } from "../diff.ts";
 import { isText, type Lines, sliceLines, splitLines } from "../lines.ts";
 import { MAX_TEXT_BYTES, MAX_TEXT_LINES } from "../merge-path.ts";
 import type { Differ } from "../types.ts";
-import type { Pace } from "./pace.ts";
 import type { Region } from "./regions.ts";
 import { carry, reverse } from "./reverse.ts";
 

@@ -1,1 +1,2 @@
+export { compareBytes } from "./order.ts";
 export { createTrees } from "./trees.ts";

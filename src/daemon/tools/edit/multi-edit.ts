@@ -1,9 +1,8 @@
-import { GinError, type Json, type Reason } from "../../base/index.ts";
+import { GinError, type Json, Pace, type Reason } from "../../base/index.ts";
 import { flagArg, objectsArg } from "../args.ts";
 import { codeOf } from "../codes.ts";
 import { toolPath } from "../files/path.ts";
 import type { JsonMap, Tool, ToolResult, WriteContext } from "../types.ts";
-import { Breath } from "./breath.ts";
 import { diffText, lineOf } from "./edit-file.ts";
 import { FileEdits, type IndexedEdit, type Outcome } from "./file-edits.ts";
 import { editOf } from "./one-edit.ts";
@@ -115,13 +114,13 @@ async function carryOutAll(
   const broken = new Map<string, Failure>();
   const done: Done[] = [];
   const failures: Failure[] = [];
-  const breath = new Breath(context);
+  const pace = new Pace(context.clock, context.signal);
   const canonical = canonically(context);
   const checksums = checksumsOf(canonical, given, edits);
   for (const edit of edits) {
     // Past so many, what else may be wrong helps nobody and may take long.
     if (failures.length >= SHOWN_EDITS) break;
-    await breath.take();
+    await pace.next();
     const path = canonical(edit.path);
     if (broken.has(path)) continue;
     try {

@@ -1,4 +1,4 @@
-import { GinError } from "../../base/index.ts";
+import { GinError, Pace } from "../../base/index.ts";
 import type { ListedEntry } from "../../workspace/index.ts";
 import type { ReadContext } from "../types.ts";
 import { isExcluded } from "./excluded.ts";
@@ -7,8 +7,6 @@ import { isExcluded } from "./excluded.ts";
 const VISITED = 100_000;
 /** Milliseconds a walk may take. */
 const WALK_MS = 60_000;
-/** Milliseconds between two looks at other callers. */
-const SLICE_MS = 10;
 
 /** An entry of a tree. */
 export interface TreeEntry {
@@ -38,18 +36,13 @@ export async function walkTree(context: ReadContext, top: string, depth: number)
   const from = clock.monotonicMs();
   const found: TreeEntry[] = [];
   let unreadable = 0;
-  let breath = from;
+  const pace = new Pace(clock, signal);
   // The next directory is the last of these: depth first, in the order of names.
   const waiting: { path: string; depth: number }[] = [{ path: top, depth: 1 }];
   for (let here = waiting.pop(); here !== undefined; here = waiting.pop()) {
-    const now = clock.monotonicMs();
-    if (signal.aborted) throw new GinError("CANCELLED", "the list was cancelled");
-    if (now - from > WALK_MS)
+    await pace.next();
+    if (clock.monotonicMs() - from > WALK_MS)
       throw new GinError("DEADLINE_EXCEEDED", "the walk took longer than a minute", "list a directory below");
-    if (now - breath > SLICE_MS) {
-      await new Promise<void>((resolve) => setImmediate(resolve));
-      breath = clock.monotonicMs();
-    }
     let listed: readonly ListedEntry[] | undefined;
     try {
       const read = await workspace.readHead(here.path, { authorise, content: false, signal });

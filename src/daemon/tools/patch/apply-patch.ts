@@ -1,6 +1,5 @@
-import { GinError } from "../../base/index.ts";
+import { GinError, Pace } from "../../base/index.ts";
 import { flagArg, textArg } from "../args.ts";
-import { Breath } from "../edit/breath.ts";
 import { diffText } from "../edit/edit-file.ts";
 import { diffFacts } from "../edit/multi-edit.ts";
 import { checkpointOf, mergedPaths, merges, ON_CONFLICT, savedSha256, saveEdits, withMergeCall } from "../edit/saving.ts";
@@ -92,10 +91,10 @@ async function carryOut(
   bench: PatchBench,
 ): Promise<ReadonlyMap<string, readonly number[]>> {
   const steps = new Steps();
-  const breath = new Breath(context);
+  const pace = new Pace(context.clock, context.signal);
   const fuzzy = new Map<string, readonly number[]>();
   for (const section of sections) {
-    await breath.take();
+    await pace.next();
     if (section.kind === "add") {
       const work = await bench.absent(section.path);
       work.now = bytesOf(section.content);
@@ -107,7 +106,7 @@ async function carryOut(
       continue;
     }
     const work = await bench.present(section.path, section.moveTo !== undefined);
-    const { bytes, fuzzy: loose } = await updated(context, section, work, steps, breath);
+    const { bytes, fuzzy: loose } = await updated(context, section, work, steps, pace);
     const at = section.moveTo === undefined ? work : await bench.absent(section.moveTo);
     if (at === work && bytes.equals(work.now)) throw unchanged(section, work.path);
     if (at !== work) {
@@ -126,10 +125,10 @@ async function updated(
   section: Section & { kind: "update" },
   { path, found, now }: Work & { now: Buffer },
   steps: Steps,
-  breath: Breath,
+  pace: Pace,
 ): Promise<Updated> {
   try {
-    return await update(now, section, path, steps, breath);
+    return await update(now, section, path, steps, pace);
   } catch (thrown) {
     throw found !== undefined && isStale(found) ? staleError(context, found, "conflict") : thrown;
   }

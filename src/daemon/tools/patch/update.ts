@@ -1,5 +1,4 @@
-import { GinError } from "../../base/index.ts";
-import type { Breath } from "../edit/breath.ts";
+import { GinError, type Pace } from "../../base/index.ts";
 import { nearMiss } from "../edit/near-miss.ts";
 import { type Binary, bytesOf, checkEncoding, fileText, withoutMark } from "../edit/text.ts";
 import type { Hunk, HunkLine, Section } from "./parse.ts";
@@ -42,7 +41,7 @@ export async function update(
   section: Section & { kind: "update" },
   path: string,
   steps: Steps,
-  breath: Breath,
+  pace: Pace,
 ): Promise<Updated> {
   const file = fileText(bytes, path);
   const body = withoutMark(file.raw);
@@ -53,7 +52,7 @@ export async function update(
   const fuzzy: number[] = [];
   let from = 0;
   for (const hunk of section.hunks) {
-    await breath.take();
+    await pace.next();
     const found = place(sought, lines, hunk, from, path);
     if (found.way !== "exact") fuzzy.push(hunk.at);
     placed.push(found);

@@ -1,6 +1,5 @@
-import { createRequire } from "node:module";
 import { Worker } from "node:worker_threads";
-import { type Clock, GinError, isReason } from "../../base/index.ts";
+import { type Clock, GinError, isReason, threadEntry } from "../../base/index.ts";
 import type { Refused, ReplaceAnswer, ReplacedFile, ReplaceJob } from "./messages.ts";
 
 /** Longest time one call may match, in milliseconds: RE2 is linear for one match, not for all of a text's. */
@@ -8,10 +7,6 @@ export const REPLACE_MS = 30_000;
 
 /** Megabytes of heap the thread may take. */
 const HEAP_MB = 1024;
-
-/** First code of a thread that runs from source: Node 20 gives worker threads no loader by `--import`, so it is registered inside. */
-const FROM_SOURCE = `const { workerData } = require("node:worker_threads");
-import(workerData.loader).then(({ register }) => { register(); return import(workerData.entry); });`;
 
 /**
  * Replaces in a thread of its own, so that no pattern holds anybody up. Rejects with INVALID_REGEX, INVALID_REQUEST, CANCELLED,
@@ -98,12 +93,8 @@ export function revive({ reason, message, suggestion }: Refused): GinError {
 }
 
 function start(): Worker {
-  const source = import.meta.url.endsWith(".ts");
-  const entry = new URL(source ? "./worker.ts" : "./replace-worker.mjs", import.meta.url);
-  const options = { execArgv: [], resourceLimits: { maxOldGenerationSizeMb: HEAP_MB } };
-  if (!source) return new Worker(entry, options);
-  const loader = new URL("./index.mjs", `file://${createRequire(import.meta.url).resolve("tsx/esm/api")}`).href;
-  return new Worker(FROM_SOURCE, { ...options, eval: true, workerData: { loader, entry: entry.href } });
+  const resourceLimits = { maxOldGenerationSizeMb: HEAP_MB };
+  return new Worker(threadEntry(import.meta.url, "replace-worker.mjs"), { execArgv: [], resourceLimits });
 }
 
 function cancelled(): GinError {

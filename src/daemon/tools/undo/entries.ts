@@ -1,7 +1,6 @@
-import { GinError } from "../../base/index.ts";
+import { GinError, Pace } from "../../base/index.ts";
 import { TakenBack } from "../../history/index.ts";
 import type { CauseName, Checkpoint, PathChange } from "../../store/index.ts";
-import { Breath } from "../edit/breath.ts";
 import type { JsonMap, ReadContext } from "../types.ts";
 import { isOthers } from "./rights.ts";
 
@@ -21,7 +20,7 @@ const OWN: ReadonlySet<CauseName> = new Set(["save", "tool", "shell", "undo", "r
 /** The caller's own checkpoints, newest first, without those it has cleared. At most `LOOKED`; `whole`: that was all of them. */
 export async function ownEntries(context: ReadContext): Promise<{ readonly entries: Checkpoint[]; readonly whole: boolean }> {
   const { store, workspace, caller } = context;
-  const breath = new Breath(context);
+  const pace = new Pace(context.clock, context.signal);
   const cleared = clearedUntil(context);
   const entries: Checkpoint[] = [];
   let before = workspace.state().generation + 1;
@@ -38,7 +37,7 @@ export async function ownEntries(context: ReadContext): Promise<{ readonly entri
     if (last === undefined || page.length < PAGE) return { entries, whole: true };
     if (entries.length >= LOOKED) return { entries, whole: false };
     before = last.generation;
-    await breath.take();
+    await pace.next();
   }
 }
 
@@ -83,11 +82,11 @@ function isCleared(context: ReadContext, checkpoint: Checkpoint): boolean {
 /** Describes entries for a list. */
 export async function describe(context: ReadContext, entries: readonly Checkpoint[]): Promise<JsonMap[]> {
   const { store, workspace } = context;
-  const breath = new Breath(context);
+  const pace = new Pace(context.clock, context.signal);
   const takenBack = new TakenBack({ workspace: workspace.rowid, reader: store.read });
   const described: JsonMap[] = [];
   for (const entry of entries) {
-    await breath.take();
+    await pace.next();
     const { paths, count } = store.read.touched(entry.id, 0, SHOWN_PATHS);
     const seen = paths.filter(({ path }) => maySee(context, path));
     const gone = takenBack.of(entry)?.size ?? 0;
