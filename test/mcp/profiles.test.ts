@@ -290,8 +290,14 @@ describe("profile agent", () => {
     ["gin_lease", { op: "break" }],
     ["gin_undo", { op: "undo", select: "everything" }],
   ])("%s refuses %j and sends nothing", async (name, args) => {
-    const bridge = await opened("agent");
+    const relay = await startRelay(site.daemon.ready.socket);
+    const bridge = await opened("agent", { endpoint: relay.endpoint });
     expect(await bridge.tool(name, args)).toMatchObject({ isError: true, json: { bridge_error: { kind: "arguments" } } });
+    expect(relay.sent()).toBe("");
+    // What the relay does see, had anything been sent.
+    expect((await bridge.tool("gin_read", { path: "a.txt" })).isError).toBe(false);
+    expect(relay.sent()).toContain("read_path");
+    expect(relay.sent()).not.toContain("call_tool");
   });
 });
 

@@ -34,8 +34,9 @@ export interface ToolAnswer {
 export async function callTool(tool: Callable, call: ToolCall, daemon: Daemon): Promise<ToolAnswer> {
   let prepared: Prepared | undefined;
   try {
-    prepared = prepare(tool.request(argumentsOf(tool, call.arguments)));
-    const answer = await answerOf(tool, prepared, call, daemon);
+    const args = argumentsOf(tool, call.arguments);
+    prepared = prepare(tool.request(args));
+    const answer = await answerOf(tool, args, prepared, call, daemon);
     return { ...answer, texts: withRequestId(answer.texts, prepared) };
   } catch (thrown) {
     const failure = failureOf(thrown, prepared, daemon.principal, againOf(tool, prepared));
@@ -58,7 +59,13 @@ function againOf(tool: Callable, prepared: Prepared | undefined): JsonObject | u
   return { tool: tool.name, arguments: { ...message.arguments, request_id: prepared?.requestId ?? "" } };
 }
 
-async function answerOf(tool: Callable, prepared: Prepared, call: ToolCall, daemon: Daemon): Promise<ToolAnswer> {
+async function answerOf(
+  tool: Callable,
+  args: JsonObject,
+  prepared: Prepared,
+  call: ToolCall,
+  daemon: Daemon,
+): Promise<ToolAnswer> {
   if (tool.shows !== "call_tool") {
     const { text, isError } = await pageOf(tool, prepared, call, daemon);
     return { texts: [text], isError };
@@ -66,7 +73,7 @@ async function answerOf(tool: Callable, prepared: Prepared, call: ToolCall, daem
   const response = await daemon.send(prepared, call.signal, call.client);
   const envelope = response.call_tool;
   // What is refused around the tool (who calls, which workspace) has no envelope.
-  return isObject(envelope) ? envelopeAnswer(tool, envelope) : { texts: [fitting(response)], isError: true };
+  return isObject(envelope) ? envelopeAnswer(tool, args, envelope) : { texts: [fitting(response)], isError: true };
 }
 
 /** The response as text; of a read that came too large for one answer, a smaller page. */

@@ -16,10 +16,10 @@ export interface EnvelopeAnswer {
   readonly isError: boolean;
 }
 
-/** What a CallToolResponse says: its result or error for a reader, then as JSON what else it holds. */
-export function envelopeAnswer(tool: Callable, response: JsonObject): EnvelopeAnswer {
+/** What a CallToolResponse to a call with the arguments `given` says: its result or error for a reader, then as JSON what else it holds. */
+export function envelopeAnswer(tool: Callable, given: JsonObject, response: JsonObject): EnvelopeAnswer {
   const { next_call: next, ...envelope } = toolEnvelope(response);
-  const goesOn = isObject(next) ? (tool.nextCall ?? same)(next) : undefined;
+  const goesOn = isObject(next) ? (tool.nextCall ?? same)(next, given) : undefined;
   const structured: JsonObject = { ...envelope, ...(goesOn !== undefined && { next_call: goesOn }) };
   const { ok, result, content, error, suggestion, risk: _risk, ...rest } = structured;
   const blocks = Array.isArray(content) ? content.filter(isObject) : [];

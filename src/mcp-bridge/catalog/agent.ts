@@ -240,17 +240,33 @@ const LEASE = operated(
   (asked, args) => ({ [asked === "list" ? "list_leases" : `${asked}_lease`]: args }),
 );
 
-/** A call of the table as this profile's tools make it; any other goes through gin_call. */
-function nextCall({ tool, arguments: args }: JsonObject): JsonObject {
+/** A call of the table, or a whole Request, as this profile's tools make it; what none of them can goes through gin_call. */
+function nextCall(next: JsonObject, made: JsonObject): JsonObject {
+  const { tool, arguments: args } = next;
+  if (typeof tool !== "string") return nextRequest(next);
   const given = isObject(args) ? args : {};
-  if (EDITING.includes(String(tool))) return { tool: EDIT.name, arguments: { op: tool ?? "", ...given } };
-  if (FINDING.includes(String(tool)) && fits(FIND, given)) return { tool: FIND.name, arguments: { op: tool ?? "", ...given } };
+  // The fence stands beside the arguments of the table's tools, so the daemon's next call is without it.
+  if (EDITING.includes(tool)) return { tool: EDIT.name, arguments: { op: tool, ...given, ...fenceOf(made) } };
+  if (FINDING.includes(tool) && fits(FIND, given)) return { tool: FIND.name, arguments: { op: tool, ...given } };
   if (tool === "search_files" && fits(SEARCH, given)) return { tool: SEARCH.name, arguments: given };
   if (tool === "memory") {
     const { action, ...rest } = given;
     return { tool: MEMORY.name, arguments: { op: action ?? "", ...rest } };
   }
-  return { tool: "gin_call", arguments: { request: { call_tool: { tool: tool ?? "", arguments: given } } } };
+  return { tool: "gin_call", arguments: { request: { call_tool: { tool, arguments: given } } } };
+}
+
+/** The acquire call that LEASE_REQUIRED carries is one of gin_lease: the workspace it names is the one this bridge is started for. */
+function nextRequest(request: JsonObject): JsonObject {
+  if (isObject(request.acquire_lease)) {
+    const { repository: _repository, workspace: _workspace, ...args } = request.acquire_lease;
+    if (fits(LEASE, args)) return { tool: LEASE.name, arguments: { op: "acquire", ...args } };
+  }
+  return { tool: "gin_call", arguments: { request } };
+}
+
+function fenceOf(made: JsonObject): JsonObject {
+  return Object.fromEntries(Object.entries(made).filter(([name]) => Object.hasOwn(FENCE, name)));
 }
 
 function fits(tool: Tool, args: JsonObject): boolean {

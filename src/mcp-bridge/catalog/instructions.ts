@@ -26,7 +26,7 @@ Change parts of files: gin_edit. Whole files, renames, deletions: gin_save, with
 Somebody changed a file meanwhile: STALE_CONTENT (stale_file) comes with the current text and how a merge would end. Ask again with on_conflict "merge", or read again and redo your change. Never retry unchanged.
 Take back: gin_undo, by request, checkpoint, principal or path; others' later work stays. Who wrote a line and why: gin_origin. Notes on code: gin_annotate; notes for later: gin_memory.
 
-Errors say what to do, and next_call is a call you can make as it is. gin_explain explains any id or reason.
+Errors say what to do, and next_call is a call you can make as it is; one that names no tool is the request of a gin_call. gin_explain explains any id or reason.
 bridge_error unknown_outcome: a change was sent and no answer came. Do not send it anew; ask gin_call {"request":{"request_outcome":{"target_request_id":"rq_…"}}}. The same request with the same request_id never runs twice.
 Over TCP a change may need a lease: gin_lease acquire, then give its fence, and release it at the end.
 ${DATA} 64-bit numbers are text.

@@ -46,7 +46,8 @@ export function tableTool(name: string): Callable | undefined {
       return { call_tool: { tool: name, arguments: rest, ...(id !== undefined && { request_id: id }) } };
     },
     shows: "call_tool",
-    nextCall: (next) => next,
+    // The acquire call of a refusal is none: this profile has no leases.
+    nextCall: (next) => (TABLE_TOOLS.includes(String(next.tool)) ? next : undefined),
   };
 }
 

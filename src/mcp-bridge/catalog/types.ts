@@ -41,8 +41,11 @@ export interface Callable {
   readonly request: (args: JsonObject) => JsonObject;
   /** The field of the response that is shown; undefined shows the whole Response, "call_tool" the tool envelope. */
   readonly shows: string | undefined;
-  /** How `next_call` of an envelope, a call of the table, is made with the tools of this profile; undefined when it cannot be. */
-  readonly nextCall?: (next: JsonObject) => JsonObject | undefined;
+  /**
+   * How `next_call` of an envelope is made with the tools of this profile; undefined when it cannot be. It is a call of the table,
+   * `{tool, arguments}`, or of a refusal a whole Request. `given` are the arguments of the call that was answered.
+   */
+  readonly nextCall?: (next: JsonObject, given: JsonObject) => JsonObject | undefined;
 }
 
 /** One tool of the catalog, and how it is listed. */
