@@ -96,6 +96,16 @@ describe("gin demo", () => {
     expect(left()).toEqual([]);
   });
 
+  test("interrupted while its daemon starts, it leaves nothing behind either", async () => {
+    const { env, left } = place();
+    const child = spawnOwned(process.execPath, [ginBin, "demo"], { env });
+    // Its daemon is the first process that names the directory, and far from having told its id.
+    await expect.poll(() => left().length, { interval: 2, timeout: 10_000 }).toBeGreaterThan(1);
+    child.kill("SIGINT");
+    expect(await ended(child)).toEqual({ code: 130, signal: null });
+    expect(left()).toEqual([]);
+  });
+
   test("an answer that is not as told ends it", async () => {
     let text = "";
     const out = new Output(() => ({ write: (data) => (text += String(data)) }), {});

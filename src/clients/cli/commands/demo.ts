@@ -1,18 +1,27 @@
 import type { Command } from "../command.ts";
-import { NotAsTold, openStage } from "../demo/stage.ts";
+import { NotAsTold, type OwnStage, openStage } from "../demo/stage.ts";
 import { tellStory } from "../demo/story.ts";
 import { EXIT } from "../run.ts";
+
+/** Exit status of a demo that was interrupted, as a shell tells it. */
+const LEFT = 130;
 
 /** Shows two agents in one file, with real requests to a daemon of its own, and leaves nothing behind. */
 export const command: Command = {
   usage: "demo",
   bare: true,
   async run({ out, err }) {
-    const stage = await openStage(out);
-    // The stage takes itself away when the process exits.
-    const left = (): void => process.exit(130);
-    for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, left);
+    let stage: OwnStage | undefined;
+    let leaving = false;
+    const left = (): void => {
+      // The stage takes itself away when the process exits, but its daemon only once that told its id: while it starts, it is waited for.
+      if (stage !== undefined || leaving) process.exit(LEFT);
+      leaving = true;
+    };
+    for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, left);
     try {
+      stage = await openStage(out);
+      if (leaving) return LEFT;
       out.line(`Two agents, alice and bob, in ${stage.root}: a copy of a small project, with a daemon of its own.`);
       out.line("Each request and each answer below is a real one.");
       await tellStory(stage);
@@ -24,7 +33,7 @@ export const command: Command = {
       err.line(`gin: ${thrown.message}`);
       return EXIT.refused;
     } finally {
-      await stage.close();
+      await stage?.close();
       for (const signal of ["SIGINT", "SIGTERM"] as const) process.removeListener(signal, left);
     }
   },
