@@ -1,4 +1,4 @@
-import { type Caller, type Clock, GinError, type Log, type Random } from "../base/index.ts";
+import { type Caller, type Clock, GinError, type Log, Pace, type Random } from "../base/index.ts";
 import type { AnnotationQuery, AnnotationRow, Store } from "../store/index.ts";
 import { checkAnchor, checkParent } from "./check.ts";
 import type { Annotation, AnnotationPage, Annotations, LineFollower, ListQuery, PlacedAnchor, WriteInput } from "./types.ts";
@@ -16,8 +16,9 @@ export interface AnnotationsParts {
 
 /** Rows looked at in one go while a page is filled: those a caller may not see are passed over. */
 const BATCH = 200;
-/** Earlier names of a path that are looked at. */
-const NAMES = 1_000;
+/** What an annotation takes of a page beside its text, and an anchor beside its paths and its lines. */
+const NOTE_BYTES = 200;
+const ANCHOR_BYTES = 150;
 
 /** Makes the annotations of a daemon's workspaces. */
 export function createAnnotations(parts: AnnotationsParts): Annotations {
@@ -81,10 +82,11 @@ class StoredAnnotations implements Annotations {
     const found: Annotation[] = [];
     let bytes = 0;
     let after = query.after;
+    const pace = new Pace(this.#parts.clock, signal);
     for (;;) {
       const rows = read.annotations({ ...asked, ...(after === undefined ? {} : { after }), limit: Math.min(BATCH, limit + 1) });
       for (const row of rows) {
-        if (signal?.aborted === true) throw new GinError("CANCELLED", "the caller gave up");
+        await pace.next();
         if (!this.#maySee(caller, row)) {
           after = row.seq;
           continue;
@@ -116,9 +118,8 @@ class StoredAnnotations implements Annotations {
   }
 
   #asked({ workspace, caller, checkpoint, path, thread }: ListQuery): Omit<AnnotationQuery, "after" | "limit"> {
-    const { read } = this.#parts.store;
     if (checkpoint !== undefined) return { workspace, checkpoint };
-    if (path !== undefined) return { workspace, paths: [path, ...read.renamedOnto(workspace, path, NAMES)] };
+    if (path !== undefined) return { workspace, path };
     if (thread === undefined) return { workspace };
     const any = this.find(thread, caller);
     if (any === undefined || any.workspace !== workspace) {
@@ -157,5 +158,12 @@ function isOn({ anchor, now }: PlacedAnchor, path: string): boolean {
 }
 
 function sizeOf({ row, anchors }: Annotation): number {
-  return anchors.reduce((bytes, { anchor }) => bytes + Buffer.byteLength(anchor.text), Buffer.byteLength(row.text));
+  const sizes = anchors.map(
+    ({ anchor: { path, text }, now }) => ANCHOR_BYTES + bytesOf(path) + bytesOf(text) + bytesOf(now.path),
+  );
+  return sizes.reduce((sum, bytes) => sum + bytes, NOTE_BYTES + bytesOf(row.text));
+}
+
+function bytesOf(text: string): number {
+  return Buffer.byteLength(text);
 }

@@ -108,6 +108,11 @@ export function invalid(field: string, message: string): GinError {
   return new GinError("INVALID_REQUEST", `${field}: ${message}`, undefined, { facts: { field } });
 }
 
+/** Whether a text is a SHA-256 as the contract writes it: lower-case hex. */
+export function isHash(text: string): boolean {
+  return /^[0-9a-f]{64}$/.test(text);
+}
+
 /** Bytes of a text in UTF-8. */
 export function utf8Bytes(text: string): number {
   return Buffer.byteLength(text, "utf8");

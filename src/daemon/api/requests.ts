@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import { create, type DescMessage, fromBinary, type Message, toBinary } from "@bufbuild/protobuf";
+import { StructSchema } from "@bufbuild/protobuf/wkt";
 import { ErrorDetailSchema } from "../../gen/gin/v1/common_pb.ts";
 import { type Clock, GinError, type Log, toGinError } from "../base/index.ts";
 import type { RequestRow, Store } from "../store/index.ts";
@@ -23,8 +24,8 @@ export function checkRequestId(id: string, field = "request_id"): void {
 const HOW: readonly string[] = ["requestId", "epoch", "leaseIncarnation", "leaseEpoch", "onConflict", "waitMs"];
 
 /**
- * Digest of what a request asks: its operation and deterministic encoding, with the workspace named by its ids. Requests
- * hold no maps and no unknown fields, so equal requests have equal encodings.
+ * Digest of what a request asks: its operation and deterministic encoding, with the workspace named by its ids. Requests hold
+ * no unknown fields, and the keys of their objects are put in order, so equal requests have equal encodings.
  */
 export function digestOf(
   schema: DescMessage,
@@ -35,10 +36,21 @@ export function digestOf(
   const blank = create(schema) as unknown as Record<string, unknown>;
   const plain: Record<string, unknown> = { ...request, ...ids };
   for (const name of HOW) if (schema.field[name] !== undefined) plain[name] = blank[name];
+  for (const field of schema.fields) {
+    if (field.message?.typeName === StructSchema.typeName) plain[field.localName] = inOrder(plain[field.localName]);
+  }
   return createHash("sha256")
     .update(`${operation}\n`)
     .update(toBinary(schema, plain as unknown as Message))
     .digest("hex");
+}
+
+/** JSON with the keys of its objects in order: who writes a call again may write them in any. */
+function inOrder(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(inOrder);
+  if (typeof value !== "object" || value === null) return value;
+  const entries = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
+  return Object.fromEntries(entries.map(([key, one]) => [key, inOrder(one)]));
 }
 
 /** One recorded request. */

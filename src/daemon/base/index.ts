@@ -2,6 +2,7 @@
 
 export { type Caller, SCOPES, type Scope } from "./caller.ts";
 export type * from "./commands.ts";
+export { cutText } from "./cut-text.ts";
 export type * from "./directory-watch.ts";
 export { type ErrorMore, errnoOf, GinError, type Json, toGinError } from "./error.ts";
 export type * from "./fs.ts";

@@ -13,32 +13,49 @@ export interface AnchorsParts {
   readonly clock: Clock;
 }
 
-/** Anchors whose way so far is held in memory, so that only new checkpoints are gone through. */
-const WALKS = 2_000;
+/** Runs of lines held in memory at most, over all anchors whose way so far is known, so that only new checkpoints are gone through. */
+const RUNS = 1_000_000;
+
+/** What a walk counts for beside its runs. */
+const MIN_RUNS = 100;
 
 /** Makes what follows anchored lines. */
 export function createAnchors({ store, differ, clock }: AnchorsParts): Anchors {
   const texts = new Texts(store.read, differ);
-  const walks = new Map<string, Walked>();
+  const walks = new Map<string, { readonly walked: Walked; readonly runs: number }>();
+  let held = 0;
+  const forget = (key: string): void => {
+    held -= walks.get(key)?.runs ?? 0;
+    walks.delete(key);
+  };
   return {
     async follow(lines, generation, signal) {
       const key = JSON.stringify([lines.workspace, lines.path, lines.generation, lines.startLine, lines.endLine]);
-      const before = walks.get(key);
+      const before = walks.get(key)?.walked;
       const pace = new Pace(clock, signal);
       pace.check();
       const start = before !== undefined && before.generation <= generation ? before : undefined;
       const walked = await new AnchorWalk(store.read, texts, lines, pace).to(generation, start);
       if (start === before) {
-        walks.delete(key);
-        walks.set(key, walked);
+        forget(key);
+        const runs = runsOf(walked);
+        walks.set(key, { walked, runs });
+        held += runs;
         for (const old of walks.keys()) {
-          if (walks.size <= WALKS) break;
-          walks.delete(old);
+          if (held <= RUNS) break;
+          forget(old);
         }
       }
       return placeOf(lines, walked);
     },
   };
+}
+
+/** What a walk takes up. */
+function runsOf({ runs, taken }: Walked): number {
+  let sum = MIN_RUNS + (runs?.length ?? 0);
+  for (const found of taken.values()) sum += MIN_RUNS + found.runs.length;
+  return sum;
 }
 
 function placeOf(lines: AnchoredLines, walked: Walked): AnchorPlace {

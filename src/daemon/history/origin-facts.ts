@@ -1,3 +1,4 @@
+import { cutText } from "../base/index.ts";
 import type { StoreReader } from "../store/index.ts";
 import type { OriginFact } from "./origin-types.ts";
 
@@ -38,5 +39,5 @@ export class Facts {
 /** The first line, cut between two characters: a thousand lines of a page may each carry it. */
 function briefly(message: string): string {
   const line = message.split(/\r?\n/, 1)[0] ?? "";
-  return line.length <= MESSAGE_CHARACTERS ? line : line.slice(0, MESSAGE_CHARACTERS).replace(/[\ud800-\udbff]$/, "");
+  return cutText(line, MESSAGE_CHARACTERS);
 }

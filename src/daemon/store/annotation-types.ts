@@ -47,8 +47,8 @@ export interface AnnotationCommands {
 export interface AnnotationQuery {
   readonly workspace: number;
   readonly checkpoint?: string;
-  /** With an anchor on one of these paths or below one. */
-  readonly paths?: readonly string[];
+  /** With an anchor on this path, below it, or on what was renamed, over any number of steps, to one of these. */
+  readonly path?: string;
   readonly thread?: string;
   /** Oldest first; default newest first. */
   readonly ascending?: boolean;
@@ -63,6 +63,4 @@ export interface AnnotationReads {
   annotations(query: AnnotationQuery): AnnotationRow[];
   /** Id of the newest annotation that corrects this one; "" for none. */
   correctedBy(id: string): string;
-  /** Every path that was renamed, over any number of steps, to this path or something below it; at most `limit`. */
-  renamedOnto(workspace: number, path: string, limit: number): string[];
 }

@@ -11,5 +11,6 @@ export type * from "./origin-types.ts";
 export { type ClosableReader, openReader } from "./reader.ts";
 export { holdsWork, markRestored, type StoredWorkspace } from "./restored.ts";
 export { loadSqlite, type Sqlite, type SqliteCopy, sqliteVersion } from "./sqlite.ts";
+export { sameState } from "./states.ts";
 export { compareBytes, createTrees } from "./trees/index.ts";
 export type * from "./types.ts";

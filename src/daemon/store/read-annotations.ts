@@ -17,6 +17,21 @@ interface AnchorColumns {
   readonly text: string;
 }
 
+/**
+ * Annotations of a path by their anchors: on it, below it ("0" is the character after "/": what lies between is below), or on and
+ * below what it had been before any number of renames.
+ */
+const ANCHORED = `WITH RECURSIVE asked(workspace, path) AS (VALUES (?, ?)), earlier(name) AS (
+    SELECT t.renamed_from FROM asked a CROSS JOIN touched t INDEXED BY touched_renamed
+      WHERE t.workspace = a.workspace AND t.path = a.path AND t.renamed_from IS NOT NULL
+    UNION SELECT t.renamed_from FROM asked a CROSS JOIN touched t INDEXED BY touched_renamed
+      WHERE t.workspace = a.workspace AND t.path >= a.path || '/' AND t.path < a.path || '0' AND t.renamed_from IS NOT NULL
+    UNION SELECT t.renamed_from FROM earlier e CROSS JOIN asked a CROSS JOIN touched t INDEXED BY touched_renamed
+      WHERE t.workspace = a.workspace AND t.path = e.name AND t.renamed_from IS NOT NULL),
+  named(workspace, path) AS (SELECT workspace, path FROM asked UNION SELECT asked.workspace, name FROM asked CROSS JOIN earlier)
+  SELECT a.annotation FROM named p CROSS JOIN anchor a INDEXED BY anchor_path WHERE a.workspace = p.workspace AND a.path = p.path
+  UNION ALL SELECT a.annotation FROM named p CROSS JOIN anchor a INDEXED BY anchor_path WHERE a.workspace = p.workspace AND a.path >= p.path || '/' AND a.path < p.path || '0'`;
+
 /** Reads of annotations. Rows of a removed workspace wait for upkeep and are not seen: callers name a live one, or come by id. */
 export function annotationReads({ one, all }: Asking): AnnotationReads {
   const whole = (row: AnnotationColumns): AnnotationRow => {
@@ -31,7 +46,7 @@ export function annotationReads({ one, all }: Asking): AnnotationReads {
       return row && whole(row);
     },
     annotations(query) {
-      const { workspace, checkpoint, paths, thread, ascending = false, after, limit } = query;
+      const { workspace, checkpoint, path, thread, ascending = false, after, limit } = query;
       // The plus keeps SQLite from going through all of the workspace's where the rest names a few.
       const where = [checkpoint === undefined && thread === undefined ? "workspace = ?" : "+workspace = ?"];
       const parameters: unknown[] = [workspace];
@@ -41,15 +56,7 @@ export function annotationReads({ one, all }: Asking): AnnotationReads {
       };
       if (checkpoint !== undefined) add("checkpoint = ?", checkpoint);
       if (thread !== undefined) add("thread = ?", thread);
-      if (paths !== undefined)
-        add(
-          // "0" is the character after "/": what lies between is below the path.
-          `seq IN (WITH asked(workspace, path) AS (SELECT ?, value FROM json_each(?))
-            SELECT a.annotation FROM asked p CROSS JOIN anchor a INDEXED BY anchor_path WHERE a.workspace = p.workspace AND a.path = p.path
-            UNION ALL SELECT a.annotation FROM asked p CROSS JOIN anchor a INDEXED BY anchor_path WHERE a.workspace = p.workspace AND a.path >= p.path || '/' AND a.path < p.path || '0')`,
-          workspace,
-          JSON.stringify(paths),
-        );
+      if (path !== undefined) add(`seq IN (${ANCHORED})`, workspace, path);
       if (after !== undefined) add(ascending ? "seq > ?" : "seq < ?", after);
       const order = ascending ? "ASC" : "DESC";
       const sql = `SELECT * FROM annotation WHERE ${where.join(" AND ")} ORDER BY seq ${order} LIMIT ?`;
@@ -58,20 +65,6 @@ export function annotationReads({ one, all }: Asking): AnnotationReads {
     correctedBy: (id) =>
       one<{ id: string }>("SELECT id FROM annotation WHERE corrects = ? AND corrects <> '' ORDER BY seq DESC LIMIT 1", id)?.id ??
       "",
-    renamedOnto: (workspace, path, limit) =>
-      all<{ name: string }>(
-        `WITH RECURSIVE asked(workspace, path) AS (VALUES (?, ?)), earlier(name) AS (
-           SELECT t.renamed_from FROM asked a CROSS JOIN touched t INDEXED BY touched_renamed
-             WHERE t.workspace = a.workspace AND t.path = a.path AND t.renamed_from IS NOT NULL
-           UNION SELECT t.renamed_from FROM asked a CROSS JOIN touched t INDEXED BY touched_renamed
-             WHERE t.workspace = a.workspace AND t.path >= a.path || '/' AND t.path < a.path || '0' AND t.renamed_from IS NOT NULL
-           UNION SELECT t.renamed_from FROM earlier e CROSS JOIN asked a CROSS JOIN touched t INDEXED BY touched_renamed
-             WHERE t.workspace = a.workspace AND t.path = e.name AND t.renamed_from IS NOT NULL)
-         SELECT name FROM earlier LIMIT ?`,
-        workspace,
-        path,
-        limit,
-      ).map((row) => row.name),
   };
 }
 

@@ -82,6 +82,14 @@ export function openReader(fs: Fs, directory: string): ClosableReader {
       const found = all<rows.TouchedColumns>(page, key.workspace, key.generation, limit, offset);
       return { paths: found.map(rows.changeOf), count: key.touched };
     },
+    touchedBelow(checkpoint, path, limit) {
+      const key = one<rows.CheckpointColumns>("SELECT * FROM checkpoint WHERE id = ?", checkpoint);
+      if (key === undefined) return [];
+      // "0" is the character after "/": what lies between is below the path.
+      const below = "(path = ? OR (path >= ? || '/' AND path < ? || '0'))";
+      const page = `SELECT * FROM touched WHERE workspace = ? AND generation = ? AND ${below} ORDER BY path LIMIT ?`;
+      return all<rows.TouchedColumns>(page, key.workspace, key.generation, path, path, path, limit).map(rows.changeOf);
+    },
     undone: (checkpoint) =>
       all<{ checkpoint: string }>(
         "SELECT u.checkpoint FROM checkpoint c JOIN undone u ON u.workspace = c.workspace AND u.generation = c.generation WHERE c.id = ? ORDER BY u.position",

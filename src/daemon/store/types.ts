@@ -382,6 +382,8 @@ export interface StoreReader extends OriginReads, AnnotationReads, MemoryReads {
   checkpointsAfter(workspace: number, generation: number, limit: number): Checkpoint[];
   /** What it touched, by path order, from `offset`. */
   touched(checkpoint: string, offset: number, limit: number): { readonly paths: PathChange[]; readonly count: number };
+  /** The first of what it touched at a path or below it, by path order. */
+  touchedBelow(checkpoint: string, path: string, limit: number): PathChange[];
   checkpoints(query: CheckpointQuery): Checkpoint[];
   /** What an undo or redo took back, newest first; empty for any other checkpoint. */
   undone(checkpoint: string): string[];

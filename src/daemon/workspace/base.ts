@@ -1,7 +1,7 @@
 import { GinError, toGinError } from "../base/index.ts";
-import type { BaseCheckpoint, Content, PathChange, PathState, TreeNode } from "../store/index.ts";
+import { type BaseCheckpoint, type Content, type PathChange, type PathState, sameState, type TreeNode } from "../store/index.ts";
 import { CommitBuilder, type Line, viewAt } from "./commit-builder.ts";
-import { fileContent, linkContent, sameState } from "./content.ts";
+import { fileContent, linkContent } from "./content.ts";
 import type { WorkspaceDeps } from "./deps.ts";
 import { checkPath, isSensitive } from "./files/index.ts";
 import type { GitEntry, GitReader } from "./git/index.ts";

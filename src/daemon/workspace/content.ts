@@ -1,5 +1,6 @@
 import { hash } from "node:crypto";
-import type { Content, Hash, PathState } from "../store/index.ts";
+import type { Content, Hash } from "../store/index.ts";
+import type { FileStat } from "./files/index.ts";
 
 /** SHA-256 of bytes as 64 lower-case hex digits. */
 export function sha256(bytes: Uint8Array): Hash {
@@ -16,10 +17,9 @@ export function linkContent(target: Uint8Array): Content {
   return { kind: "symlink", sha256: sha256(target), size: target.byteLength, executable: false };
 }
 
-/** Whether two states of a path are the same state: kind, bytes and executable bit. */
-export function sameState(one: PathState, other: PathState): boolean {
-  if (one === null || other === null) return one === other;
-  return one.sha256 === other.sha256 && one.kind === other.kind && one.executable === other.executable;
+/** The content of what was read with these facts: a symlink's bytes are its target. */
+export function contentOf(bytes: Uint8Array, stat: Pick<FileStat, "kind" | "executable">): Content {
+  return stat.kind === "symlink" ? linkContent(bytes) : fileContent(bytes, stat.executable);
 }
 
 /** Permission bits for a file that has `mode` now and is to be executable or not: x follows r, as git does. */

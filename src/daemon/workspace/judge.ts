@@ -1,6 +1,6 @@
 import { GinError } from "../base/index.ts";
-import type { Hash, PathState, StoreReader } from "../store/index.ts";
-import { fileContent, linkContent, modeFor, NEW_FILE_MODE, sameState } from "./content.ts";
+import { type Hash, type PathState, type StoreReader, sameState } from "../store/index.ts";
+import { fileContent, linkContent, modeFor, NEW_FILE_MODE } from "./content.ts";
 import type { Observed } from "./observe.ts";
 import { expectation, type Slot, vacated } from "./targets.ts";
 import type { EditInput, MergeHunk, MergeSide, PathMerger, SaveInput } from "./types.ts";

@@ -1,6 +1,6 @@
 import { errnoOf, GinError } from "../base/index.ts";
 import { ancestors, type Lingering, type Rescued } from "./apply.ts";
-import { sha256 } from "./content.ts";
+import { contentOf } from "./content.ts";
 import type { WorkspaceDeps } from "./deps.ts";
 import { CHANGE_BYTES } from "./limits.ts";
 
@@ -28,8 +28,9 @@ interface Watched {
 /** What a look came to. Nothing is let go before `settle` is called, which is when what it found is recorded. */
 export interface Look {
   readonly late: readonly Rescued[];
+  /** Lets go of what nobody has open. What cannot be removed stays; rejects when the store refuses, and then nothing is forgotten either. */
   settle(): Promise<void>;
-  /** It could not be recorded: everything stays, to be looked at again. */
+  /** It could not be recorded: everything stays, to be looked at again after a longer wait. */
   giveUp(): void;
 }
 
@@ -76,25 +77,22 @@ export class LateWriters {
     const due = this.#watched.filter((one) => all || one.dueMs <= now);
     this.#watched = this.#watched.filter((one) => !due.includes(one));
     const late: Rescued[] = [];
-    const quiet: Lingering[] = [];
+    const quiet: Watched[] = [];
     const open: Watched[] = [];
     for (const one of due) {
       const found = lookAgain(this.#deps.root, one.file, this.#deps.log);
-      if (found === "gone") quiet.push(one.file);
+      if (found === "gone") quiet.push(one);
       else if (found === "unseen") open.push(one);
       else {
         if (found.rescued !== undefined) late.push(found.rescued);
-        if (found.writers === "some") open.push({ ...one, file: { ...one.file, ...found } });
-        else quiet.push(one.file);
+        const { seen, writers } = found;
+        (writers === "some" ? open : quiet).push({ ...one, file: { ...one.file, seen, writers } });
       }
     }
     return {
       late,
       settle: () => this.#settle(quiet, open),
-      giveUp: () => {
-        this.#watched.push(...due);
-        this.#schedule();
-      },
+      giveUp: () => this.#later(due),
     };
   }
 
@@ -103,19 +101,40 @@ export class LateWriters {
     this.#stop();
   }
 
-  async #settle(quiet: readonly Lingering[], open: readonly Watched[]): Promise<void> {
-    const { store, row, root } = this.#deps;
-    const kept = open.map(({ file: { temp, path, seen } }) => ({ temp, path, seen }));
-    const gone = quiet.filter((file) => file.noted).map((file) => file.temp);
-    if (kept.length > 0 || gone.length > 0) await store.write("linger", { workspace: row.rowid, kept, gone });
-    for (const { temp, path } of quiet) {
+  async #settle(quiet: readonly Watched[], open: readonly Watched[]): Promise<void> {
+    const { store, row } = this.#deps;
+    const gone = quiet.filter(({ file }) => this.#discard(file));
+    const stay = [...open, ...quiet.filter((one) => !gone.includes(one))];
+    const kept = stay.filter(({ file }) => file.noted !== true).map(({ file: { temp, path, seen } }) => ({ temp, path, seen }));
+    const rows = gone.filter(({ file }) => file.noted === true).map(({ file }) => file.temp);
+    try {
+      if (kept.length + rows.length > 0) await store.write("linger", { workspace: row.rowid, kept, gone: rows });
+    } catch (thrown) {
+      this.#later([...stay, ...gone]);
+      throw thrown;
+    }
+    this.#later(stay.map((one) => ({ ...one, file: { ...one.file, noted: true }, saves: [] })));
+    this.#release();
+  }
+
+  /** False when the file system refuses, which may be for a while only. */
+  #discard({ temp, path }: Lingering): boolean {
+    const { root, log } = this.#deps;
+    try {
       root.discard(temp);
       // A removal could not take its directories along while the temp was in them.
       root.removeMade(ancestors(path));
+      return true;
+    } catch (thrown) {
+      log.warn({ path, errno: errnoOf(thrown) }, "a displaced file could not be removed; it is tried again");
+      return false;
     }
-    for (const { file, waitMs } of open) this.#watch({ ...file, noted: true }, [], Math.min(waitMs * 2, LONGEST_WAIT_MS));
+  }
+
+  /** Watches on, with twice the wait: what fails now is not asked for all the time. */
+  #later(files: readonly Watched[]): void {
+    for (const { file, saves, waitMs } of files) this.#watch(file, saves, Math.min(waitMs * 2, LONGEST_WAIT_MS));
     this.#schedule();
-    this.#release();
   }
 
   /** Frees the saves that no file needs any more. */
@@ -155,10 +174,9 @@ function lookAgain(root: WorkspaceDeps["root"], { path, temp, seen }: Lingering,
   try {
     const writers = root.writers(temp);
     const { bytes, stat } = root.readTemp(temp, CHANGE_BYTES);
-    const now = sha256(bytes);
-    if (now === seen) return { seen, writers, rescued: undefined };
-    const content = { kind: "file", sha256: now, size: bytes.byteLength, executable: stat.executable } as const;
-    return { seen: now, writers, rescued: { path, content, bytes } };
+    const content = contentOf(bytes, stat);
+    const rescued = content.sha256 === seen ? undefined : { path, content, bytes };
+    return { seen: content.sha256, writers, rescued };
   } catch (thrown) {
     if (thrown instanceof GinError && thrown.reason === "PATH_NOT_FOUND") return "gone";
     log.warn({ path, errno: errnoOf(thrown) }, "a displaced file could not be looked at; it is kept");

@@ -1,17 +1,17 @@
 import { GinError } from "../base/index.ts";
-import type {
-  Content,
-  FenceCheck,
-  Hash,
-  JournalStep,
-  NewCheckpoint,
-  PathChange,
-  PathState,
-  SaveCommit,
-  Store,
+import {
+  type Content,
+  type FenceCheck,
+  type Hash,
+  type JournalStep,
+  type NewCheckpoint,
+  type PathChange,
+  type PathState,
+  type SaveCommit,
+  type Store,
+  sameState,
 } from "../store/index.ts";
 import { type Author, CommitBuilder, type Line, type PlanView } from "./commit-builder.ts";
-import { sameState } from "./content.ts";
 import type { Decided } from "./judge.ts";
 import { CAPTURE_BYTES } from "./limits.ts";
 import type { Observed } from "./observe.ts";

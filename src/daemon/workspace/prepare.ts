@@ -1,6 +1,5 @@
 import { type Clock, type FailPoints, GinError } from "../base/index.ts";
-import type { FenceCheck, RequestRow, SaveCommit } from "../store/index.ts";
-import { sameState } from "./content.ts";
+import { type FenceCheck, type RequestRow, type SaveCommit, sameState } from "../store/index.ts";
 import type { ConfinedRoot } from "./files/index.ts";
 import { type Decided, judge } from "./judge.ts";
 import { CHANGE_BYTES } from "./limits.ts";

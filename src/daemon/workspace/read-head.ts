@@ -1,6 +1,5 @@
 import { GinError } from "../base/index.ts";
-import type { Store } from "../store/index.ts";
-import { sameState } from "./content.ts";
+import { type Store, sameState } from "../store/index.ts";
 import type { ConfinedRoot, OpenFile } from "./files/index.ts";
 import { CAPTURE_BYTES, WHOLE_READ_BYTES } from "./limits.ts";
 import { type Observed, observe, observedFile, observeOnce, readSmall } from "./observe.ts";

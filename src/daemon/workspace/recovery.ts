@@ -1,7 +1,6 @@
 import { errnoOf, type FailPoints, GinError } from "../base/index.ts";
-import type { Hash, OpenSave, PathState, SaveCommit } from "../store/index.ts";
+import { type Hash, type OpenSave, type PathState, type SaveCommit, sameState } from "../store/index.ts";
 import { type Applied, applySteps, type Lingering, type Rescued, type Step } from "./apply.ts";
-import { sameState } from "./content.ts";
 import type { WorkspaceDeps } from "./deps.ts";
 import { syncPaths } from "./durable.ts";
 import type { ConfinedRoot } from "./files/index.ts";

@@ -1,7 +1,6 @@
 import { type Clock, errnoOf, type FailPoints, GinError, type Log } from "../base/index.ts";
-import type { PathState, StoreReader } from "../store/index.ts";
+import { type PathState, type StoreReader, sameState } from "../store/index.ts";
 import { type Applied, applySteps, type Step } from "./apply.ts";
-import { sameState } from "./content.ts";
 import type { ConfinedRoot } from "./files/index.ts";
 import { CHANGE_BYTES } from "./limits.ts";
 import { type Observed, observe } from "./observe.ts";

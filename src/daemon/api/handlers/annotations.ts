@@ -15,11 +15,9 @@ import { GinError } from "../../base/index.ts";
 import type { AnnotationRow } from "../../store/index.ts";
 import { type CursorScope, pageSize } from "../cursors.ts";
 import { type Ground, type Handlers, type Invocation, stateIn, targetOf } from "../invocation.ts";
-import { checkMost, checkSize, invalid, LIMITS, toCount, utf8Bytes } from "../limits.ts";
+import { checkMost, checkSize, invalid, isHash, LIMITS, toCount, utf8Bytes } from "../limits.ts";
 import { requirePath } from "../resolve.ts";
 import { findSnapshot, isHead, requireKept, treePath } from "./snapshot.ts";
-
-const HASH = /^[0-9a-f]{64}$/;
 
 const STANDINGS: { readonly [K in Standing]: AnchorStanding } = {
   same: AnchorStanding.SAME,
@@ -80,7 +78,7 @@ function anchorOf(anchor: WriteAnnotationRequest["anchors"][number], index: numb
   if (path === "") throw invalid(field("path"), "must name a file");
   if (startLine === 0 && endLine !== 0) throw invalid(field("start_line"), "is from 1; with end_line 0 both mean the whole file");
   if (endLine < startLine) throw invalid(field("end_line"), "is before start_line");
-  if (sha256 !== "" && !HASH.test(sha256)) throw invalid(field("sha256"), "must be a SHA-256 in lower-case hex");
+  if (sha256 !== "" && !isHash(sha256)) throw invalid(field("sha256"), "must be a SHA-256 in lower-case hex");
   return { path: treePath(path), startLine, endLine, ...(sha256 === "" ? {} : { sha256 }) };
 }
 

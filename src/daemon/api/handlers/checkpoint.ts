@@ -4,7 +4,7 @@ import { Cause } from "../../../gen/gin/v1/common_pb.ts";
 import type { CheckpointSchema, TouchedPathSchema } from "../../../gen/gin/v1/history_pb.ts";
 import type { Caller } from "../../base/index.ts";
 import { mayTouch } from "../../policy/index.ts";
-import type { CauseName, Checkpoint, PathChange } from "../../store/index.ts";
+import { type CauseName, type Checkpoint, compareBytes, type PathChange } from "../../store/index.ts";
 import type { Ground } from "../invocation.ts";
 import { LIMITS } from "../limits.ts";
 
@@ -43,8 +43,22 @@ export function visibleTo(caller: Caller, paths: readonly PathChange[]): PathCha
   );
 }
 
-/** Ids of taken-back checkpoints that a checkpoint names at most; Explain has the rest. */
-const MOST_UNDOES = 100;
+/** How many paths a checkpoint touched, and the first of those this caller may see. */
+export function firstTouched(
+  ground: Ground,
+  caller: Caller,
+  id: string,
+  most: number,
+): { readonly paths: readonly PathChange[]; readonly count: number } {
+  const { reader } = ground;
+  if (caller.paths === undefined) return reader.touched(id, 0, most);
+  const below = new Map(caller.paths.flatMap((prefix) => reader.touchedBelow(id, prefix, most)).map((one) => [one.path, one]));
+  const paths = [...below.values()].sort((a, b) => compareBytes(a.path, b.path)).slice(0, most);
+  return { paths: visibleTo(caller, paths), count: reader.touched(id, 0, 0).count };
+}
+
+/** Ids of taken-back checkpoints that an answer names at most. */
+export const MOST_UNDOES = 100;
 
 /** A checkpoint in the contract's form, with the first of the paths it touched that this caller may see. */
 export function toCheckpoint(
@@ -53,7 +67,7 @@ export function toCheckpoint(
   row: Checkpoint,
   most: number = LIMITS.checkpoint_paths.value,
 ): MessageInitShape<typeof CheckpointSchema> {
-  const { paths, count } = ground.reader.touched(row.id, 0, most);
+  const { paths, count } = firstTouched(ground, caller, row.id, most);
   return {
     id: row.id,
     parents: [...row.parents],
@@ -63,7 +77,7 @@ export function toCheckpoint(
     requestId: row.requestId,
     message: row.message,
     time: timestampFromMs(row.timeMs),
-    paths: visibleTo(caller, paths).map(toTouched),
+    paths: paths.map(toTouched),
     pathCount: BigInt(count),
     detailId: count > most ? pathsDetailId(row.id) : "",
     undoes: row.cause === "undo" || row.cause === "redo" ? ground.reader.undone(row.id).slice(0, MOST_UNDOES) : [],

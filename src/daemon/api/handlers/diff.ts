@@ -133,7 +133,9 @@ class DiffReader {
 
   async #list(from: Side, to: Side): Promise<readonly RenamedDifference[]> {
     const { caller, signal } = this.#call;
-    const key = JSON.stringify([from.tree, to.tree, this.#prefix, from.generation, to.generation, caller.paths ?? null]);
+    // Renames that were saved are the workspace's own, whatever the trees.
+    const { rowid } = this.#target;
+    const key = JSON.stringify([rowid, from.tree, to.tree, this.#prefix, from.generation, to.generation, caller.paths ?? null]);
     const known = this.#recent.lists.get(key);
     if (known !== undefined) return known;
     const { reader, store, clock } = this.#ground;
@@ -147,7 +149,7 @@ class DiffReader {
       },
       {
         bytes: (sha256) => reader.object(sha256),
-        renamedFrom: (path) => reader.renameOnto(this.#target.rowid, path, from.generation, to.generation)?.from,
+        renamedFrom: (path) => reader.renameOnto(rowid, path, from.generation, to.generation)?.from,
       },
       clock,
       signal,

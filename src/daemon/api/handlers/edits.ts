@@ -1,9 +1,7 @@
 import type { Edit, SaveRequest } from "../../../gen/gin/v1/save_pb.ts";
 import { type Caller, GinError } from "../../base/index.ts";
 import type { EditInput } from "../../workspace/index.ts";
-import { checkSize, invalid, utf8Bytes } from "../limits.ts";
-
-const HASH = /^[0-9a-f]{64}$/;
+import { checkSize, invalid, isHash, utf8Bytes } from "../limits.ts";
 
 /**
  * The edits of a save, checked for form: their number, exactly one change each, spelling of hashes, and `expect` everywhere
@@ -21,7 +19,7 @@ function editOf(edit: Edit, at: string, expectOptional: boolean, caller: Caller)
   if (edit.expect === undefined && !expectOptional) {
     throw invalid(`${at}.expect`, 'is needed when no generation is given: the SHA-256 you read, or "absent"');
   }
-  if (edit.expect !== undefined && edit.expect !== "absent" && !HASH.test(edit.expect)) {
+  if (edit.expect !== undefined && edit.expect !== "absent" && !isHash(edit.expect)) {
     throw invalid(`${at}.expect`, 'must be a SHA-256 in lower-case hex, or "absent"');
   }
   checkChanges(edit, at);

@@ -1,13 +1,13 @@
 import { create, type JsonObject } from "@bufbuild/protobuf";
 import { Code } from "@connectrpc/connect";
 import { type ExplainResponse, ExplainResponseSchema } from "../../../gen/gin/v1/history_pb.ts";
-import { GinError, isReason, type Json, REASONS, type Reason } from "../../base/index.ts";
+import { cutText, GinError, isReason, type Json, REASONS, type Reason } from "../../base/index.ts";
 import { mayUseWorkspace } from "../../policy/index.ts";
 import type { Checkpoint } from "../../store/index.ts";
 import { type Ground, type Handlers, type Invocation, stateIn } from "../invocation.ts";
 import { invalid } from "../limits.ts";
 import type { Hosted } from "../types.ts";
-import { touchedFacts, visibleTo } from "./checkpoint.ts";
+import { firstTouched, MOST_UNDOES, touchedFacts } from "./checkpoint.ts";
 import { findDetail } from "./details.ts";
 import { operationTitle, scopesOf } from "./outcome.ts";
 
@@ -24,8 +24,6 @@ interface Explanation {
 const SOME = 10;
 /** Characters of a note that its explanation shows; ListAnnotations gives all of it. */
 const EXPLAINED_CHARACTERS = 2_000;
-/** How many taken-back checkpoints an undo's facts name. */
-const MOST_UNDOES = 100;
 
 /** Explain: what an id is, where it comes from, what to do next. */
 export function explainHandlers(ground: Ground): Pick<Handlers, "explain"> {
@@ -107,7 +105,7 @@ function explainCheckpoint(ground: Ground, call: Invocation, id: string): Explan
   const row = ground.reader.checkpoint(id);
   const hosted = row === undefined ? undefined : hostedOf(ground, call, (one) => one.rowid === row.workspace);
   if (row === undefined || hosted === undefined) return undefined;
-  const { paths, count } = ground.reader.touched(id, 0, SOME);
+  const { paths, count } = firstTouched(ground, call.caller, id, SOME);
   const facts = {
     workspace: hosted.id,
     generation: String(row.generation),
@@ -116,7 +114,7 @@ function explainCheckpoint(ground: Ground, call: Invocation, id: string): Explan
     request_id: row.requestId,
     time: timeText(row.timeMs),
     path_count: String(count),
-    paths: visibleTo(call.caller, paths).map((change) => touchedFacts(change) as Json),
+    paths: paths.map((change) => touchedFacts(change) as Json),
     ...takenBackFacts(ground, id),
   };
   const who = row.principal === "" ? "principal unknown" : `by ${row.principal}`;
@@ -173,7 +171,7 @@ function explainAnnotation(ground: Ground, call: Invocation, id: string): Explan
       reply_to: row.replyTo,
       corrects: row.corrects,
       corrected_by: ground.reader.correctedBy(id),
-      text: row.text.slice(0, EXPLAINED_CHARACTERS),
+      text: cutText(row.text, EXPLAINED_CHARACTERS),
     },
     lineage: [row.replyTo || row.corrects, row.checkpoint].filter((one) => one !== ""),
     next: ["ListAnnotations with this id as thread shows it with its answers, and where its lines stand"],

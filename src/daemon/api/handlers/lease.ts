@@ -13,8 +13,9 @@ import {
   ReleaseLeaseResponseSchema,
   RenewLeaseResponseSchema,
 } from "../../../gen/gin/v1/lease_pb.ts";
-import { GinError } from "../../base/index.ts";
+import { type Caller, GinError } from "../../base/index.ts";
 import type { Fence, Lease } from "../../lease/index.ts";
+import { mayTouch } from "../../policy/index.ts";
 import { type CursorScope, pageSize } from "../cursors.ts";
 import { type Ground, type Handlers, type Invocation, stateIn, targetOf } from "../invocation.ts";
 import { checkLeast, checkMost, checkSize, invalid, LIMITS, toCount, utf8Bytes } from "../limits.ts";
@@ -98,6 +99,7 @@ function list(ground: Ground, request: ListLeasesRequest, call: Invocation): Lis
   const rest = ground.leases
     .list(target.rowid)
     .filter((lease) => typeof after !== "number" || lease.leaseEpoch > after)
+    .flatMap((lease) => visibleLease(call.caller, lease) ?? [])
     .sort((a, b) => a.leaseEpoch - b.leaseEpoch);
   const page = rest.slice(0, limit);
   const last = page.at(-1);
@@ -106,6 +108,15 @@ function list(ground: Ground, request: ListLeasesRequest, call: Invocation): Lis
     leases: page.map((lease) => toLease(lease, lease.holder === principal)),
     nextCursor: last !== undefined && rest.length > limit ? ground.cursors.seal(scope, last.leaseEpoch) : "",
   });
+}
+
+/** The lease with the paths that concern the caller: those it may touch, and those that lie around them; undefined for none. */
+export function visibleLease(caller: Caller, lease: Lease): Lease | undefined {
+  const { paths: own } = caller;
+  if (own === undefined || lease.paths.length === 0) return lease;
+  const around = (path: string) => own.some((prefix) => mayTouch({ ...caller, paths: [path] }, prefix));
+  const paths = lease.paths.filter((path) => mayTouch(caller, path) || around(path));
+  return paths.length === 0 ? undefined : { ...lease, paths };
 }
 
 /** A lease in the contract's form. Its fence is permission to write: only the holder sees it. */

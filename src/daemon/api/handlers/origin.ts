@@ -1,4 +1,4 @@
-import type { Timestamp } from "@bufbuild/protobuf/wkt";
+import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import { Cause, PathKind } from "../../../gen/gin/v1/common_pb.ts";
 import type {
   OriginEntry,
@@ -244,17 +244,12 @@ function toOrigin(fact: OriginFact | undefined): OriginMessage {
     principal,
     requestId,
     message,
-    time: timeOf(timeMs),
+    time: timestampFromMs(timeMs),
     generation: BigInt(generation),
     unknown: false,
   };
   MESSAGES.set(fact, made);
   return made;
-}
-
-function timeOf(ms: number): Timestamp {
-  const seconds = Math.floor(ms / 1000);
-  return { $typeName: "google.protobuf.Timestamp", seconds: BigInt(seconds), nanos: (ms - seconds * 1000) * 1_000_000 };
 }
 
 function expired(path: string): GinError {

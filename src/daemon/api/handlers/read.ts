@@ -6,7 +6,7 @@ import type { Content } from "../../store/index.ts";
 import type { HeadRead, ListedEntry } from "../../workspace/index.ts";
 import { type CursorScope, pageSize } from "../cursors.ts";
 import { type Ground, type Handlers, type Invocation, stateOf, type Target, targetOf } from "../invocation.ts";
-import { checkMost, invalid, LIMITS } from "../limits.ts";
+import { checkMost, invalid, isHash, LIMITS } from "../limits.ts";
 import { requirePath } from "../resolve.ts";
 import {
   ByHash,
@@ -28,8 +28,6 @@ const KINDS = {
   symlink: PathKind.SYMLINK,
   special: PathKind.SPECIAL,
 } as const;
-
-const HASH = /^[0-9a-f]{64}$/;
 
 /** A file that is read: its facts, its bytes, and where it was found. */
 interface FoundFile {
@@ -88,7 +86,7 @@ class PathReader {
 
   read(): Promise<ReadPathResponse> {
     const { snapshot, ifHash, startLine, endLine } = this.#request;
-    if (ifHash !== "" && !HASH.test(ifHash)) throw invalid("if_hash", "must be a SHA-256 in lower-case hex");
+    if (ifHash !== "" && !isHash(ifHash)) throw invalid("if_hash", "must be a SHA-256 in lower-case hex");
     if (endLine !== 0 && endLine < startLine) throw invalid("end_line", "is before start_line");
     return isHead(snapshot) ? this.#readHead() : this.#readSnapshot();
   }

@@ -11,7 +11,12 @@ export function refusedAnswer(request: CallToolRequest, error: GinError): CallTo
     errorCode: codeOf(error),
     suggestion: error.suggestion,
     requestId: request.requestId,
-    ...(Object.keys(error.facts).length === 0 ? {} : { facts: { reason: error.reason, ...error.facts } as JsonObject }),
+    facts: {
+      reason: error.reason,
+      ...error.facts,
+      ...(error.detailId === undefined ? {} : { detail_id: error.detailId }),
+      ...(error.retryAfterMs === 0 ? {} : { retry_after_ms: String(error.retryAfterMs) }),
+    } as JsonObject,
     ...(error.nextCall === undefined ? {} : { nextCall: error.nextCall as JsonObject }),
   });
 }

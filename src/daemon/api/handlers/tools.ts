@@ -162,7 +162,8 @@ class CallContext implements WriteContext {
     const row = this.#call.remember(response);
     if (row.answer.byteLength <= LIMITS.answer_kept_bytes.value) return row;
     const id = this.random.id("dt");
-    const body = Buffer.from(response.result);
+    const { result: text, content, meta } = result;
+    const body = Buffer.from(JSON.stringify({ result: text ?? "", content: content ?? [], meta: meta ?? {} }));
     this.#detail = {
       id,
       workspace: targetOf(this.#call).rowid,
@@ -171,7 +172,11 @@ class CallContext implements WriteContext {
       body,
       timeMs: row.timeMs,
     };
-    return this.#call.remember(response, { ...response, result: "", content: [], meta: { detail_id: id } });
+    const kept = { ...response, content: [], meta: { detail_id: id } };
+    const short = this.#call.remember(response, kept);
+    return short.answer.byteLength <= LIMITS.answer_kept_bytes.value
+      ? short
+      : this.#call.remember(response, { ...kept, result: "" });
   }
 
   #input(what: ToolSave, dryRun: boolean): SaveInput {

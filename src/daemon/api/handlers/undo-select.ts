@@ -92,7 +92,10 @@ function find(ground: Ground, target: Target, id: string): Checkpoint {
   });
 }
 
-/** All checkpoints of one request lie close together, for an id never runs twice: the search ends behind the first found. */
+/**
+ * All checkpoints of one request lie close together, for an id never runs twice while its outcome is kept: the search ends behind
+ * the first found, and an older one that bears the same id is another run.
+ */
 async function byRequest(ground: Ground, target: Target, requestId: string, principal: string): Promise<Selected[]> {
   needRequestId(requestId, "select.request_id");
   const found: Selected[] = [];
@@ -106,7 +109,10 @@ async function byRequest(ground: Ground, target: Target, requestId: string, prin
       limit: LIMITS.undo_checkpoints.value + 1,
     });
     if (page.length === 0 && found.length > 0) break;
-    found.push(...page.map((checkpoint) => ({ checkpoint: undoable(checkpoint) })));
+    const newest = found[0]?.checkpoint ?? page[0];
+    const run = page.filter(({ timeMs }) => (newest?.timeMs ?? 0) - timeMs <= LIMITS.request_kept_ms.value);
+    found.push(...run.map((checkpoint) => ({ checkpoint: undoable(checkpoint) })));
+    if (run.length < page.length) break;
     checkSize("undo_checkpoints", found.length, "select");
     await turn();
   }

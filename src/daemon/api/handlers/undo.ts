@@ -178,7 +178,7 @@ async function saved(ground: Ground, target: Target, call: Invocation, asked: As
     message: request.message,
     dryRun: false,
     cause,
-    undoes: plan.undone.slice(0, LIMITS.undo_checkpoints.value),
+    undoes: plan.undone,
     authorise(path, action) {
       requireScope(caller, action);
       requirePath(caller, path);

@@ -8,7 +8,7 @@ import type { Ground } from "../invocation.ts";
 import type { StreamCall } from "../streams.ts";
 import { toAnnotation } from "./annotations.ts";
 import { toCheckpoint } from "./checkpoint.ts";
-import { toLease } from "./lease.ts";
+import { toLease, visibleLease } from "./lease.ts";
 import type { WatchShared } from "./watch-shared.ts";
 
 /** Steps that a source gives at a time: between two batches others have their turn. */
@@ -100,7 +100,7 @@ export function leaseSource(ground: Ground, call: StreamCall): Source {
   const { changes } = leases;
   const end = (): Json => [changes.life, changes.newest];
   const told = (change: LeaseChange, lease: Lease): WatchEvent | undefined => {
-    const shown = visibleLease(call, lease);
+    const shown = visibleLease(call.caller, lease);
     return shown && { case: "lease", value: { change, lease: toLease(shown, lease.holder === call.caller.principal) } };
   };
   return {
@@ -118,15 +118,6 @@ export function leaseSource(ground: Ground, call: StreamCall): Source {
       return held.filter((event) => event !== undefined).map((event) => ({ place, event }));
     },
   };
-}
-
-/** The lease with the paths that concern the caller: those it may touch, and those that lie around them. */
-function visibleLease({ caller }: StreamCall, lease: Lease): Lease | undefined {
-  const { paths: own } = caller;
-  if (own === undefined || lease.paths.length === 0) return lease;
-  const around = (path: string) => own.some((prefix) => mayTouch({ ...caller, paths: [path] }, prefix));
-  const paths = lease.paths.filter((path) => mayTouch(caller, path) || around(path));
-  return paths.length === 0 ? undefined : { ...lease, paths };
 }
 
 /** Annotations by their number, from the store. They are never trimmed. A place is [incarnation, number]. */

@@ -1,4 +1,5 @@
 import type { Edit } from "../diff.ts";
+import { MAX_TEXT_BYTES } from "../merge-path.ts";
 import type { Reversed } from "./content.ts";
 import type { TextReversal } from "./reverse-text.ts";
 import type { UndoConflictHunk, UndoView } from "./types.ts";
@@ -29,7 +30,8 @@ export async function blame(
     if (stretches.every((stretch) => stretch === undefined)) break;
     // From what is there now to the newest version, then from version to version, last to what the undone change made.
     const older = at > 0 ? versions[at - 1]?.state : change.after;
-    const bytes = older === null || older === undefined ? undefined : view.reader.object(older.sha256);
+    const readable = older !== null && older !== undefined && older.size <= MAX_TEXT_BYTES;
+    const bytes = readable ? view.reader.object(older.sha256) : undefined;
     if (bytes === undefined) continue;
     await change.pace.next();
     const by = versions[at];

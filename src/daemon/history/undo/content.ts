@@ -97,7 +97,7 @@ async function mergeText(
     piece.refuse({ kind: "base_unavailable", hunks: [], ...(missing === null ? {} : { missing: missing.sha256 }) });
     return;
   }
-  const later = laterTexts(view, change, piece, now);
+  const later = await laterTexts(view, change, piece, now);
   const result = await reverseText(view.differ, from, made, later, { pace: change.pace, signal: view.signal });
   if (!result.clean) {
     if (result.conflict !== "content") stop({ kind: result.conflict, hunks: [] });
@@ -110,14 +110,14 @@ async function mergeText(
 }
 
 /** The texts since the change, without what was undone of them, as many as are followed; the last is what the piece is now. */
-function laterTexts(view: UndoView, change: Reversed, piece: Piece, now: Uint8Array): Uint8Array[] {
+async function laterTexts(view: UndoView, change: Reversed, piece: Piece, now: Uint8Array): Promise<Uint8Array[]> {
   const states: Content[] = [];
   let last = change.after?.sha256;
   for (let at = change.lineage.versions.length - 1; at >= 0; at -= 1) {
     const version = change.lineage.versions[at];
     if (version === undefined || version.generation >= piece.laterFrom) break;
     const { state } = version;
-    if (state === null || state.kind !== "file" || state.sha256 === last) continue;
+    if (state === null || state.kind !== "file" || state.size > MAX_TEXT_BYTES || state.sha256 === last) continue;
     last = state.sha256;
     states.push(state);
   }
@@ -132,6 +132,7 @@ function laterTexts(view: UndoView, change: Reversed, piece: Piece, now: Uint8Ar
     const state = states[at];
     const text = state === undefined ? piece.later[at - states.length] : view.reader.object(state.sha256);
     if (text !== undefined) texts.push(text);
+    await change.pace.next();
   }
   return [...texts.reverse(), now];
 }

@@ -1,4 +1,5 @@
-import type { Content, Hash, PathState, TreeDifference } from "../types.ts";
+import { sameState } from "../states.ts";
+import type { Hash, PathState, TreeDifference } from "../types.ts";
 import type { Entry, Node } from "./node.ts";
 import { EMPTY_HASH } from "./nodes.ts";
 import { compareBytes } from "./order.ts";
@@ -29,7 +30,7 @@ export function* diffDirectories(from: Hash, to: Hash, prefix: string, load: Loa
 export function* differencesOf(name: string, from: Entry | undefined, to: Entry | undefined): Generator<Difference> {
   const before = contentIn(from);
   const after = contentIn(to);
-  if (!sameContent(before, after)) yield { key: name, name, before, after };
+  if (!sameState(before, after)) yield { key: name, name, before, after };
   const left = directoryIn(from);
   const right = directoryIn(to);
   if (left !== right) yield { key: `${name}/`, name, from: left, to: right };
@@ -76,9 +77,4 @@ function contentIn(entry: Entry | undefined): PathState {
 
 function directoryIn(entry: Entry | undefined): Hash {
   return entry !== undefined && "directory" in entry ? entry.directory : EMPTY_HASH;
-}
-
-function sameContent(one: Content | null, other: Content | null): boolean {
-  if (one === null || other === null) return one === other;
-  return one.sha256 === other.sha256 && one.kind === other.kind && one.executable === other.executable;
 }
