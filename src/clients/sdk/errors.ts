@@ -46,7 +46,7 @@ export class EngineError extends Error {
 
 /** No answer came. One of the two classes below says what that means. */
 export abstract class TransportError extends Error {
-  /** Errno or Node code of what broke ("ECONNREFUSED"), "TIMEOUT", "ABORTED" or "NOT_GIN". */
+  /** Errno or Node code of what broke ("ECONNREFUSED"), "TIMEOUT", "ABORTED", "NOT_GIN", or of a stream "HTTP_502" and the like. */
   readonly code: string;
 
   constructor(message: string, code: string, cause: unknown) {

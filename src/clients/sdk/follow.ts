@@ -47,8 +47,10 @@ export async function* follow(
   }
 }
 
+/** What is no daemon's (a foreign answer, a message that is none or too large) would be the same the next time, and for ever. */
 function passes(thrown: unknown): thrown is Error {
-  return thrown instanceof TransportError || (thrown instanceof EngineError && PASSING.has(thrown.detail.reason));
+  if (thrown instanceof TransportError) return thrown.code !== "NOT_GIN";
+  return thrown instanceof EngineError && PASSING.has(thrown.detail.reason);
 }
 
 /** False when the signal came. */

@@ -57,10 +57,14 @@ export class JsonClient {
     return await this.#post(`/gin.v1.AdminService/${method}`, sent.message, { ...info, requestId: sent.requestId }, options);
   }
 
-  /** Watch: its messages as they come, until the caller leaves the loop or gives the signal. See `openStream` for what it throws. */
+  /**
+   * Watch: its messages as they come, until the caller leaves the loop or gives the signal. See `openStream` for what it throws. The
+   * client's `timeoutMs` bounds how long the answer may take to begin.
+   */
   async *watch(message: JsonObject = {}, options: StreamOptions = {}): AsyncGenerator<JsonObject> {
     const { openStream } = await import("./stream.ts");
-    yield* openStream(this.#options.target, this.#options, "/gin.v1.GinService/Watch", message, options);
+    const openMs = this.#options.timeoutMs ?? DEFAULT_TIMEOUT_MS;
+    yield* openStream(this.#options.target, this.#options, "/gin.v1.GinService/Watch", message, { openMs, ...options });
   }
 
   /** Closes the connections of calls; a stream has one of its own. */

@@ -11,6 +11,9 @@ const MESSAGE_MAX = 16 * 1024 * 1024;
 const COMPRESSED = 1;
 const END = 2;
 
+/** Milliseconds of silence after which a TCP connection is asked whether its other end is still there: a stream may be silent for days. */
+const ALIVE_MS = 30_000;
+
 /** A stream has no request id and changes nothing. */
 const READ = { mutation: false, recorded: false, requestId: undefined } as const;
 
@@ -18,6 +21,8 @@ const READ = { mutation: false, recorded: false, requestId: undefined } as const
 export interface StreamOptions {
   /** Ends it: the iteration is then over, without an error. */
   readonly signal?: AbortSignal | undefined;
+  /** Milliseconds until its answer must have begun; default and 0: no bound. */
+  readonly openMs?: number | undefined;
   /** Hears the headers of the answer. */
   readonly onHeaders?: ((headers: AnswerHeaders) => void) | undefined;
 }
@@ -25,14 +30,14 @@ export interface StreamOptions {
 /**
  * Calls an RPC that answers with a stream and gives its messages as they come, at the pace they are taken. Over node:http in Connect's
  * JSON form, a connection a stream. Throws EngineError when the daemon ends it with an error, NotSentError when the connection cannot be
- * made or breaks; is over when the daemon ends it well, when the caller leaves the loop, and at the signal.
+ * made or breaks, with code "NOT_GIN" when what answers is no daemon; is over when the daemon ends it well, when the caller leaves the loop, and at the signal.
  */
 export async function* openStream(
   target: Target,
   identity: Identity,
   path: string,
   message: JsonObject,
-  { signal, onHeaders }: StreamOptions = {},
+  { signal, openMs = 0, onHeaders }: StreamOptions = {},
 ): AsyncGenerator<JsonObject> {
   const given = () => signal?.aborted === true;
   if (given()) return;
@@ -51,19 +56,31 @@ export async function* openStream(
       "content-length": body.byteLength,
     },
   });
+  if ("url" in target) sending.on("socket", (socket) => socket.setKeepAlive(true, ALIVE_MS));
   const abort = () => sending.destroy();
+  let late = false;
+  const tooLate = () => {
+    late = true;
+    sending.destroy();
+  };
+  const timer = openMs > 0 ? setTimeout(tooLate, openMs) : undefined;
   signal?.addEventListener("abort", abort, { once: true });
   try {
     response = await answerTo(sending, body);
     onHeaders?.(response.headers);
     const type = String(response.headers["content-type"] ?? "");
-    if (response.statusCode !== 200) throw await refusal({ ...answered(response), body: await whole(response) }, READ);
+    if (response.statusCode !== 200) throw await refused(response);
     if (!type.startsWith("application/connect+json")) throw foreign("its answer is no stream");
+    clearTimeout(timer);
     yield* messagesOf(response);
   } catch (thrown) {
     if (given()) return;
-    throw settled(thrown);
+    const failure = settled(thrown);
+    if (!late) throw failure;
+    const sent = !(failure instanceof NotSentError) || failure.sent;
+    throw new NotSentError(`no answer within ${openMs} ms`, "TIMEOUT", thrown, sent);
   } finally {
+    clearTimeout(timer);
     signal?.removeEventListener("abort", abort);
     sending.destroy();
     requester.agent.destroy();
@@ -110,6 +127,14 @@ async function* messagesOf(response: IncomingMessage): AsyncGenerator<JsonObject
   throw new NotSentError("the stream broke off", "ECONNRESET", undefined, true);
 }
 
+/** The error of an answer other than 200. A gateway tells so that the daemon is away for now: that is no answer of something else. */
+async function refused(response: IncomingMessage): Promise<Error> {
+  const status = response.statusCode ?? 0;
+  const error = await refusal({ status, headers: response.headers, body: await whole(response) }, READ);
+  if (error instanceof EngineError || status < 500) return error;
+  return new NotSentError(error.message, `HTTP_${status}`, error, true);
+}
+
 /** The error that a stream ended with, read as that of an answer. */
 async function ended(error: JsonObject): Promise<Error> {
   return await refusal({ status: 500, headers: {}, body: Buffer.from(JSON.stringify(error)) }, READ);
@@ -135,10 +160,6 @@ function settled(thrown: unknown): Error {
   if (thrown instanceof PostFailure) return new NotSentError(thrown.message, thrown.code, thrown, thrown.sent);
   const failure = failureOf(thrown, true);
   return new NotSentError(failure.message, codeOf(thrown), thrown, true);
-}
-
-function answered(response: IncomingMessage) {
-  return { status: response.statusCode ?? 0, headers: response.headers };
 }
 
 async function whole(response: IncomingMessage): Promise<Buffer> {

@@ -1,6 +1,7 @@
 import { createServer, type ServerResponse } from "node:http";
+import { type AddressInfo, Socket } from "node:net";
 import { join } from "node:path";
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { follow } from "../../../src/clients/sdk/follow.ts";
 import { EngineError, JsonClient, type JsonObject, NotSentError } from "../../../src/clients/sdk/index.ts";
 import { runCommand } from "../../helpers/process.ts";
@@ -22,7 +23,10 @@ function envelope(message: JsonObject, flags = 0): Buffer {
 const END = envelope({}, 2);
 
 /** A daemon that answers each stream by a function. */
-async function streaming(answer: (response: ServerResponse, request: JsonObject, nth: number) => void): Promise<JsonClient> {
+async function streaming(
+  answer: (response: ServerResponse, request: JsonObject, nth: number) => void,
+  timeoutMs?: number,
+): Promise<JsonClient> {
   const socketPath = join(tempDir("stream"), "s");
   let nth = 0;
   const server = createServer((request, response) => {
@@ -39,7 +43,7 @@ async function streaming(answer: (response: ServerResponse, request: JsonObject,
     server.close();
     server.closeAllConnections();
   });
-  return new JsonClient({ target: { socketPath } });
+  return new JsonClient({ target: { socketPath }, timeoutMs });
 }
 
 async function all(messages: AsyncIterable<JsonObject>): Promise<JsonObject[]> {
@@ -106,6 +110,41 @@ describe("a stream", () => {
     expect(early.detail.reason).toBe("UNAUTHENTICATED");
   });
 
+  test.each([
+    [404, "NOT_GIN", false],
+    [500, "HTTP_500", true],
+    [502, "HTTP_502", true],
+  ])("answered with HTTP %i and no reason of a daemon fails with %s", async (status, code, sent) => {
+    const daemon = await fakeDaemon(() => ({ json: "<html>", status, type: "text/html" }));
+    const failure = await all(new JsonClient({ target: { socketPath: daemon.socketPath } }).watch()).catch((thrown) => thrown);
+    expect([failure.constructor, failure.code, failure.sent]).toEqual([NotSentError, code, sent]);
+  });
+
+  test("whose answer does not begin within the client's timeout fails; one that has begun may be silent for longer", async () => {
+    const daemon = await fakeDaemon(() => "hang");
+    const hanging = new JsonClient({ target: { socketPath: daemon.socketPath }, timeoutMs: 50 });
+    const failure = await all(hanging.watch()).catch((thrown) => thrown);
+    expect([failure.constructor, failure.code, failure.message]).toEqual([NotSentError, "TIMEOUT", "no answer within 50 ms"]);
+    const quiet = await streaming((response) => {
+      response.flushHeaders();
+      setTimeout(() => response.end(Buffer.concat([envelope({ n: 1 }), END])), 150);
+    }, 50);
+    expect(await all(quiet.watch())).toEqual([{ n: 1 }]);
+  });
+
+  test("over TCP asks a silent connection whether its other end is there, so that one that is lost is no stream for ever", async () => {
+    const asked = vi.spyOn(Socket.prototype, "setKeepAlive");
+    const server = createServer((_, response) => response.writeHead(200, { "content-type": TYPE }).end(END));
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    atTeardown(() => {
+      server.close();
+    });
+    const url = new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+    expect(await all(new JsonClient({ target: { url } }).watch())).toEqual([]);
+    expect(asked).toHaveBeenCalledWith(true, 30_000);
+    asked.mockRestore();
+  });
+
   test("where no daemon is: nothing was sent", async () => {
     const failure = await all(new JsonClient({ target: { socketPath: "/nowhere/s" } }).watch()).catch((thrown) => thrown);
     expect([failure.constructor, failure.code, failure.sent]).toEqual([NotSentError, "ENOENT", false]);
@@ -134,12 +173,15 @@ describe("a stream", () => {
 
   test("is taken at the reader's pace: what it does not take stays with the sender", async () => {
     let written = 0;
+    let full: () => void;
+    const stopped = new Promise<void>((resolve) => (full = resolve));
     const client = await streaming((response) => {
       const more = (): void => {
         while (written < 2_000) {
           written += 1;
           if (!response.write(envelope({ n: written, fill: "x".repeat(16_000) }))) {
             response.once("drain", more);
+            full();
             return;
           }
         }
@@ -149,11 +191,7 @@ describe("a stream", () => {
     });
     const messages = client.watch();
     await messages.next();
-    let before = -1;
-    while (before !== written) {
-      before = written;
-      await new Promise((resolve) => setTimeout(resolve, 100));
-    }
+    await stopped;
     expect(written).toBeLessThan(500);
     expect((await all(messages)).at(-1)?.n).toBe(2_000);
   });
@@ -172,7 +210,7 @@ describe("a stream", () => {
 
 describe("following", () => {
   const message = (n: number): JsonObject => ({ cursor: `c${n}`, n });
-  const broken = () => new NotSentError("broke", "ECONNRESET", undefined, true);
+  const broken = (code = "ECONNRESET") => new NotSentError("broke", code, undefined, true);
   const engine = (reason: string) =>
     new EngineError(
       {
@@ -205,14 +243,15 @@ describe("following", () => {
   test("goes on with the last cursor after breaks and drains, and tells of each break once", async () => {
     const { asked, open } = attempts([
       { gives: [message(1), message(2)], ends: broken() },
-      { gives: [], ends: broken() },
+      { gives: [], ends: broken("HTTP_502") },
+      { gives: [], ends: broken("TIMEOUT") },
       { gives: [message(3)], ends: engine("BUSY") },
       { gives: [message(4)] },
     ]);
     const breaks: string[] = [];
     const seen = await all(follow(open, "c0", { onBreak: (why) => breaks.push(why.message) }));
     expect(seen.map(({ n }) => n)).toEqual([1, 2, 3, 4]);
-    expect(asked).toEqual(["c0", "c2", "c2", "c3"]);
+    expect(asked).toEqual(["c0", "c2", "c2", "c2", "c3"]);
     expect(breaks).toEqual(["broke", "BUSY"]);
   });
 
@@ -220,6 +259,8 @@ describe("following", () => {
     await expect(all(follow(attempts([{ gives: [], ends: broken() }]).open, "", {}))).rejects.toThrow("broke");
     const over = attempts([{ gives: [message(1)], ends: engine("UNAUTHENTICATED") }]);
     await expect(all(follow(over.open, "", {}))).rejects.toThrow("UNAUTHENTICATED");
+    const foreign = attempts([{ gives: [message(1)], ends: broken("NOT_GIN") }]);
+    await expect(all(follow(foreign.open, "", {}))).rejects.toThrow("broke");
     const once = attempts([{ gives: [message(1)], ends: broken() }]);
     await expect(all(follow(once.open, "", { reconnect: false }))).rejects.toThrow("broke");
   });
