@@ -26,7 +26,7 @@ export default defineConfig({
         name,
         include: (only ?? folders.filter((folder) => existsSync(folder)).map((folder) => `${folder}/**/*`)).map(filesOf),
         exclude: without.map(filesOf),
-        testTimeout: (name === "kernel" || name === "living" ? 120_000 : 30_000) * scale,
+        testTimeout: (["kernel", "living", "lsp"].includes(name) ? 120_000 : 30_000) * scale,
       },
     })),
   },

@@ -5,10 +5,10 @@ import { root } from "./run.mjs";
 /** Rooms whose unit tests are suites of their own. */
 const HISTORY = ["history", "annotation", "api"];
 
-/** Every other room's; the tools have a suite of their own as well. */
+/** Every other room's; the tools and the language servers have suites of their own as well. */
 function otherRooms() {
   const rooms = readdirSync(join(root, "test/unit"), { withFileTypes: true }).filter((entry) => entry.isDirectory());
-  return rooms.filter(({ name }) => ![...HISTORY, "tools"].includes(name)).map(({ name }) => `test/unit/${name}`);
+  return rooms.filter(({ name }) => ![...HISTORY, "tools", "lsp"].includes(name)).map(({ name }) => `test/unit/${name}`);
 }
 
 /** Processes, kills and real days of the whole tree, its history and its followers: beginnings of files below test/kernel. */
@@ -33,6 +33,7 @@ export const SUITES = [
   { name: "history", folders: HISTORY.map((name) => `test/unit/${name}`), seconds: 90 },
   { name: "kernel", folders: ["test/kernel"], without: LIVING, seconds: 220 },
   { name: "living", folders: ["test/kernel"], only: LIVING, seconds: 120 },
+  { name: "lsp", folders: ["test/unit/lsp", "test/lsp"], seconds: 120 },
   { name: "tools", folders: ["test/conformance", "test/unit/tools"], seconds: 140 },
   { name: "mcp", folders: ["test/mcp"], seconds: 50 },
   { name: "docs", folders: ["test/docs"], seconds: 60 },

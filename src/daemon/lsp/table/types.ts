@@ -1,0 +1,38 @@
+import type { Readiness } from "../session/types.ts";
+
+/** A row of the server table. */
+export interface ServerSpec {
+  /** "typescript". */
+  readonly id: string;
+  /** LSP language id by file extension with its dot (".ts" → "typescript"), or whole file name ("Dockerfile"). */
+  readonly languages: Readonly<Record<string, string>>;
+  /** Candidates in order of preference: program names looked for in the daemon's PATH, or "gin:" + a path in gin's own packages. */
+  readonly commands: readonly (readonly string[])[];
+  /** Command for a person that installs it. */
+  readonly install: string;
+  /** Files that mark a project's directory. */
+  readonly markers: readonly string[];
+  /** Where it is started: the workspace's root, or the topmost/nearest directory with a marker above the file. */
+  readonly folder: "root" | "topmost" | "nearest";
+  readonly readiness: Readiness;
+  readonly initializationOptions?: unknown;
+  /** Settings for workspace/configuration, by section path. */
+  readonly settings?: Readonly<Record<string, unknown>>;
+  /** Laid over settings and options when the workspace is not trusted, so that it runs nothing of it. */
+  readonly untrusted:
+    | {
+        readonly settings?: Readonly<Record<string, unknown>>;
+        readonly initializationOptions?: unknown;
+        readonly env?: Readonly<Record<string, string>>;
+      }
+    | "refused";
+  /** For docs/lsp.md: what it may run of a trusted workspace. */
+  readonly runs: string;
+  /** Whether references and renames see files that were never opened; false: the room opens what it must, or says partial. */
+  readonly wholeProject: boolean;
+  /** Whether it answers workspace/diagnostic. */
+  readonly shutdownParams?: "none" | "null";
+  readonly env?: Readonly<Record<string, string>>;
+  /** Names of variables of the daemon's environment that are passed on beside PATH, HOME, LANG, TMPDIR. */
+  readonly passes?: readonly string[];
+}
