@@ -209,7 +209,7 @@ export const REASONS = {
     Code.Unavailable,
     "the answer is not known yet",
     "retry after retry_after_ms",
-    ["state", "files", "directories_left"],
+    ["state", "files", "directories_left", "server"],
     true,
   ),
   UNSUPPORTED: reason(Code.Unimplemented, "this host cannot do it", "see Capabilities", ["supported", "requested"]),
@@ -277,6 +277,30 @@ export const REASONS = {
     "mend it, or set literal to true to look for it as it stands",
   ),
   PATCH_INVALID: reason(Code.InvalidArgument, "the patch cannot be read", "mend the line named", ["line"]),
+  SYMBOL_NOT_FOUND: reason(
+    Code.NotFound,
+    "no such symbol is in the file, or in the workspace",
+    "take one of those in near, or list them with action symbols",
+    ["symbol", "near"],
+  ),
+  SYMBOL_AMBIGUOUS: reason(
+    Code.FailedPrecondition,
+    "more than one symbol has that name",
+    "give the whole name path of one, or its line",
+    ["symbol", "candidates"],
+  ),
+  LSP_REFUSED: reason(
+    Code.FailedPrecondition,
+    "the language server answered with an error of its own",
+    "ask it otherwise; gin lsp status tells more",
+    ["server", "code", "message"],
+  ),
+  LSP_NEEDS_TRUST: reason(
+    Code.FailedPrecondition,
+    "the language server could run code of a workspace that is not trusted",
+    "the owner trusts the workspace with gin workspace trust",
+    ["server"],
+  ),
   INTERNAL: reason(Code.Internal, "a fault in gin", "report it with the log line of this request"),
 } as const satisfies Record<string, ReasonInfo>;
 

@@ -145,5 +145,9 @@ const PINNED = [
   "OLD_TEXT_EMPTY InvalidArgument",
   "INVALID_REGEX InvalidArgument",
   "PATCH_INVALID InvalidArgument",
+  "SYMBOL_NOT_FOUND NotFound",
+  "SYMBOL_AMBIGUOUS FailedPrecondition",
+  "LSP_REFUSED FailedPrecondition",
+  "LSP_NEEDS_TRUST FailedPrecondition",
   "INTERNAL Internal",
 ];
