@@ -32,6 +32,7 @@ export function createControl(deps: ControlDeps): HostControl {
     open: (input) => hosting.open(input),
     close: (hosted, remember) => hosting.close(hosted, remember),
     relink: (hosted, directory, remember) => hosting.relink(hosted, directory, remember),
+    trust: (hosted, trusted, remember) => hosting.trust(hosted, trusted, remember),
     remove: (hosted, remember) => hosting.remove(hosted, remember),
     features: () => deps.features,
     facts: () => ({

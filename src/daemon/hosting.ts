@@ -29,6 +29,8 @@ export interface HostingDeps {
   readonly takeLock: LockTaker;
   /** Opens the engine over a row's directory, recovering it first; the claim on the root is held by then. */
   readonly openEngine: (row: WorkspaceRow) => Promise<Workspace>;
+  /** Ends the language servers of a workspace; resolves when no process is left. */
+  readonly detachServers: (rowid: number) => Promise<void>;
 }
 
 interface Entry {
@@ -118,6 +120,20 @@ export class Hosting {
       const relinked = await this.#reopen(entry, root);
       await this.#deps.store.write("request", remember(relinked));
       return relinked;
+    });
+  }
+
+  /** As HostControl.trust. */
+  trust(hosted: Hosted, trusted: boolean, remember: (changed: Hosted) => RequestRow): Promise<Hosted> {
+    return this.#inTurn(async () => {
+      const entry = this.#entry(hosted);
+      const changed: Hosted = { ...entry.hosted, trusted };
+      await this.#deps.store.write("workspace.trust", { rowid: hosted.rowid, trusted, request: remember(changed) });
+      entry.hosted = changed;
+      this.#publish();
+      // What runs was started under the other word.
+      await this.#deps.detachServers(hosted.rowid);
+      return changed;
     });
   }
 
@@ -317,6 +333,7 @@ export class Hosting {
 
   async #detach(entry: Entry): Promise<void> {
     const { workspace, rowid } = entry.hosted;
+    await this.#deps.detachServers(rowid);
     if (workspace !== undefined) {
       await workspace.close();
       this.#deps.leases.unload(rowid);
@@ -370,6 +387,6 @@ export class Hosting {
 }
 
 function hostedOf(row: WorkspaceRow, workspace: Workspace | undefined): Hosted {
-  const { rowid, id, name, repository, repositoryName, root } = row;
-  return { rowid, id, name, repository, repositoryName, root, workspace };
+  const { rowid, id, name, repository, repositoryName, root, trusted } = row;
+  return { rowid, id, name, repository, repositoryName, root, trusted, workspace };
 }

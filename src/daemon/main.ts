@@ -38,6 +38,8 @@ import { Lifecycle } from "./lifecycle.ts";
 import { openTcp } from "./listen.ts";
 import { callerKey, createListener, type Listener } from "./listener/index.ts";
 import { refreshLocalToken } from "./local-token.ts";
+import { noServers } from "./lsp-none.ts";
+import { lspWorkspace } from "./lsp-workspace.ts";
 import { createMemory } from "./memory/index.ts";
 import { createGate, createTokens, mayTouch } from "./policy/index.ts";
 import { createSearch } from "./search/index.ts";
@@ -103,6 +105,7 @@ async function serve(options: DaemonOptions, paths: HostPaths, config: Config, l
     keepOrigin: (workspace, path, generation, signal) => origins.keepSpans(workspace, path, generation, signal),
     importing: () => hosting.importing(),
   });
+  const servers = noServers();
   const hosting = new Hosting({
     paths,
     store,
@@ -110,6 +113,7 @@ async function serve(options: DaemonOptions, paths: HostPaths, config: Config, l
     random,
     log,
     takeLock,
+    detachServers: (rowid) => servers.detach(rowid),
     openEngine: (row) =>
       createWorkspace({
         row,
@@ -157,6 +161,7 @@ async function serve(options: DaemonOptions, paths: HostPaths, config: Config, l
     annotations,
     memory,
     search,
+    lsp: { ...servers, of: (hosted, workspace) => lspWorkspace(store, hosted, workspace) },
     host: control,
     tokens,
     callerOf: (values) => values.get(callerKey),
@@ -180,6 +185,7 @@ async function serve(options: DaemonOptions, paths: HostPaths, config: Config, l
     closeListener: () => listening.close(),
     close: [
       () => garbage.close(),
+      () => servers.close(),
       () => hosting.closeAll(),
       () => leases.close(),
       () => merger.close(),

@@ -55,6 +55,8 @@ export const OPERATIONS: { readonly [field: string]: OperationInfo } = {
   list_tools: READ,
   route_tool: READ,
   call_tool: RECORDED,
+  lsp: RECORDED,
+  lsp_batch: READ,
 };
 
 /** Operations of AdminService by RPC name. A test compares the names with the contract. */
@@ -64,6 +66,7 @@ export const ADMIN_OPERATIONS: { readonly [method: string]: OperationInfo } = {
   CloseWorkspace: RECORDED,
   RemoveWorkspace: RECORDED,
   Relink: RECORDED,
+  TrustWorkspace: RECORDED,
   CreateToken: RECORDED,
   ListTokens: READ,
   RevokeToken: RECORDED,
@@ -73,9 +76,10 @@ export const ADMIN_OPERATIONS: { readonly [method: string]: OperationInfo } = {
   Shutdown: RECORDED,
 };
 
-/** Whether a message asks for something that changes nothing, though its operation could: a trial, or a call of a read-only tool. */
+/** Whether a message asks for something that changes nothing, though its operation could: a trial, a call of a read-only tool, or a question to a language server. */
 export function changesNothing(operation: string, message: { readonly [field: string]: unknown }): boolean {
   if (message.dry_run === true || message.dryRun === true || message.preview === true) return true;
+  if (operation === "lsp") return message.apply !== true;
   if (operation !== "call_tool") return false;
   const args: { readonly [name: string]: unknown } = { ...(message.arguments as object | undefined) };
   const tool = String(message.tool);

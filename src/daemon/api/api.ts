@@ -4,6 +4,7 @@ import { AdminService, type OpenWorkspaceResponse } from "../../gen/gin/v1/admin
 import type { Request, Response } from "../../gen/gin/v1/call_pb.ts";
 import { RequestSchema } from "../../gen/gin/v1/call_pb.ts";
 import type { AcquireLeaseResponse } from "../../gen/gin/v1/lease_pb.ts";
+import type { LspRequest } from "../../gen/gin/v1/lsp_pb.ts";
 import { GinService } from "../../gen/gin/v1/service_pb.ts";
 import type { CallToolRequest } from "../../gen/gin/v1/tool_pb.ts";
 import type { WatchRequest } from "../../gen/gin/v1/watch_pb.ts";
@@ -21,6 +22,7 @@ import { explainHandlers } from "./handlers/explain.ts";
 import { garbageHandlers } from "./handlers/garbage.ts";
 import { hostHandlers } from "./handlers/host.ts";
 import { leaseHandlers, refreshLease } from "./handlers/lease.ts";
+import { lspHandlers } from "./handlers/lsp.ts";
 import { originHandlers } from "./handlers/origin.ts";
 import { inResponse, outcomeHandlers } from "./handlers/outcome.ts";
 import { readHandlers } from "./handlers/read.ts";
@@ -30,6 +32,7 @@ import { saveHandlers } from "./handlers/save.ts";
 import { tokenHandlers } from "./handlers/tokens.ts";
 import { refusedAnswer } from "./handlers/tool-refusal.ts";
 import { changesSomething, toolHandlers } from "./handlers/tools.ts";
+import { trustHandlers } from "./handlers/trust.ts";
 import { undoHandlers } from "./handlers/undo.ts";
 import { watch } from "./handlers/watch.ts";
 import { WatchShared } from "./handlers/watch-shared.ts";
@@ -70,7 +73,10 @@ export function createApi(deps: ApiDeps): Api {
         if (key === "acquireLease") refreshLease(ground, response as AcquireLeaseResponse);
         if (key === "openWorkspace") refreshOpened(ground, response as OpenWorkspaceResponse);
       },
-      changes: (key, request) => key !== "callTool" || changesSomething(request as CallToolRequest),
+      changes: (key, request) => {
+        if (key === "lsp") return (request as LspRequest).apply;
+        return key !== "callTool" || changesSomething(request as CallToolRequest);
+      },
       refusal: (key, request, error) => (key === "callTool" ? refusedAnswer(request as CallToolRequest, error) : undefined),
     },
   );
@@ -112,8 +118,10 @@ function handlersOf(ground: Ground, running: () => number): Handlers {
     ...undoHandlers(ground),
     ...garbageHandlers(ground),
     ...relinkHandlers(ground),
+    ...trustHandlers(ground),
     ...toolHandlers(ground),
     ...routeHandlers(ground),
+    ...lspHandlers(ground),
     ...workspaceHandlers(ground),
     ...tokenHandlers(ground),
     ...hostHandlers(ground, running),

@@ -168,8 +168,8 @@ export class Dispatcher {
 function namedIn(key: OperationKey, answer: Uint8Array): Hosted | undefined {
   const { info } = fromBinary(methodOf(key).output, answer) as unknown as { readonly info?: WorkspaceInfo };
   if (info === undefined) return undefined;
-  const { id, name, repository, repositoryName, root } = info;
-  return { rowid: 0, id, name, repository, repositoryName, root, workspace: undefined };
+  const { id, name, repository, repositoryName, root, trusted } = info;
+  return { rowid: 0, id, name, repository, repositoryName, root, trusted, workspace: undefined };
 }
 
 /** What every line about a request says: never what is in it. */

@@ -3,6 +3,7 @@ import type { Annotations } from "../annotation/index.ts";
 import type { Caller, Clock, Log, Random } from "../base/index.ts";
 import type { Differ, Origins } from "../history/index.ts";
 import type { Leases } from "../lease/index.ts";
+import type { Lsp, LspWorkspace } from "../lsp/index.ts";
 import type { Memory } from "../memory/index.ts";
 import type { Tokens } from "../policy/index.ts";
 import type { Search } from "../search/index.ts";
@@ -20,6 +21,8 @@ export interface Hosted {
   readonly repositoryName: string;
   /** Absolute path of its directory; shown to the owner only. */
   readonly root: string;
+  /** Whether language servers that could run code of it may be started. */
+  readonly trusted: boolean;
   /** undefined while it is closed. */
   readonly workspace: Workspace | undefined;
 }
@@ -94,6 +97,8 @@ export interface HostControl {
    * that overlaps an open root, or its own still in place), ROOT_OWNED, WORKSPACE_MISSING_ROOT, NOT_A_DIRECTORY.
    */
   relink(hosted: Hosted, directory: string, remember: (relinked: Hosted) => RequestRow): Promise<Hosted>;
+  /** Says whether language servers that could run code of it may be started; those that run are ended when that changes. */
+  trust(hosted: Hosted, trusted: boolean, remember: (changed: Hosted) => RequestRow): Promise<Hosted>;
   /** Closes it and gives up its history; the directory stays as it is. */
   remove(hosted: Hosted, remember: (removed: Hosted) => RequestRow): Promise<Hosted>;
   facts(): HostFacts;
@@ -103,6 +108,11 @@ export interface HostControl {
   backup(directory: string): Promise<{ readonly bytes: number }>;
   /** Starts the drain after the running answers had a turn to leave; returns at once. */
   shutdown(drainMs: number): void;
+}
+
+/** The language servers, and a workspace as they see it. */
+export interface LanguageServers extends Lsp {
+  of(hosted: Hosted, workspace: Workspace): LspWorkspace;
 }
 
 /** Everything the api is made of. */
@@ -119,6 +129,7 @@ export interface ApiDeps {
   readonly annotations: Annotations;
   readonly memory: Memory;
   readonly search: Search;
+  readonly lsp: LanguageServers;
   readonly host: HostControl;
   readonly tokens: Pick<Tokens, "create" | "revoke" | "list" | "token">;
   /** The caller the listener admitted; one without a name is answered UNAUTHENTICATED. */

@@ -1,3 +1,4 @@
 // The door of lsp: warm language servers whose answers say what they know.
+export { TEXT_BYTES } from "./limits.ts";
 export type * from "./types.ts";
 export { LSP_ACTIONS } from "./types.ts";

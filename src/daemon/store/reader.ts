@@ -29,7 +29,7 @@ export interface ClosableReader extends StoreReader {
 }
 
 const WORKSPACES =
-  "SELECT w.rowid, w.id, w.name, r.id AS repository, r.name AS repository_name, w.root, w.device, w.inode, w.incarnation, w.generation, w.epoch, w.head, w.tree, w.base, w.status, w.lease_epoch, w.kept_from, w.imported, w.git_commit FROM workspace w JOIN repository r ON r.rowid = w.repository";
+  "SELECT w.rowid, w.id, w.name, r.id AS repository, r.name AS repository_name, w.root, w.device, w.inode, w.incarnation, w.generation, w.epoch, w.head, w.tree, w.base, w.status, w.lease_epoch, w.kept_from, w.imported, w.git_commit, w.trusted FROM workspace w JOIN repository r ON r.rowid = w.repository";
 /** The rows of a removed workspace wait for upkeep and are not seen. */
 const LIVE = "EXISTS (SELECT 1 FROM workspace WHERE rowid = checkpoint.workspace)";
 

@@ -101,7 +101,10 @@ export function changeOf(row: TouchedColumns): PathChange {
 
 /** Columns of `workspace` joined with its repository. */
 export interface WorkspaceColumns
-  extends Omit<WorkspaceRow, "tree" | "status" | "leaseEpoch" | "keptFrom" | "repositoryName" | "imported" | "gitCommit"> {
+  extends Omit<
+    WorkspaceRow,
+    "tree" | "status" | "leaseEpoch" | "keptFrom" | "repositoryName" | "imported" | "gitCommit" | "trusted"
+  > {
   readonly tree: Uint8Array;
   readonly status: string;
   readonly lease_epoch: number;
@@ -109,6 +112,7 @@ export interface WorkspaceColumns
   readonly repository_name: string;
   readonly imported: number;
   readonly git_commit: string;
+  readonly trusted: number;
 }
 
 /** The row as the contract has it. */
@@ -121,10 +125,21 @@ export function workspaceOf(row: WorkspaceColumns): WorkspaceRow {
     repository_name: repositoryName,
     imported,
     git_commit: gitCommit,
+    trusted,
     ...same
   } = row;
   const open = status === "closed" ? "closed" : "active";
-  return { ...same, repositoryName, tree: hex(tree), status: open, leaseEpoch, keptFrom, imported: imported === 1, gitCommit };
+  return {
+    ...same,
+    repositoryName,
+    tree: hex(tree),
+    status: open,
+    leaseEpoch,
+    keptFrom,
+    imported: imported === 1,
+    gitCommit,
+    trusted: trusted === 1,
+  };
 }
 
 /** Columns of `looked`. */

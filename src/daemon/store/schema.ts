@@ -149,6 +149,10 @@ export const MIGRATIONS: readonly string[] = [
   CREATE TABLE memory_use(
     scope TEXT NOT NULL, scope_id TEXT NOT NULL, bytes INTEGER NOT NULL, PRIMARY KEY(scope, scope_id)) STRICT, WITHOUT ROWID;
   `,
+  `
+  -- Whether language servers that could run code of the workspace may be started for it: the owner says so.
+  ALTER TABLE workspace ADD COLUMN trusted INTEGER NOT NULL DEFAULT 0;
+  `,
 ];
 
 /** Newest version this build knows. */

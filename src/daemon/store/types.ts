@@ -172,6 +172,8 @@ export interface WorkspaceRow {
   readonly imported: boolean;
   /** Commit the base was taken from; "" when it was none. */
   readonly gitCommit: string;
+  /** Whether language servers that could run code of it may be started. */
+  readonly trusted: boolean;
 }
 
 /** What a path's file looked like when its content was read: the same look means the same content, without reading it. */
@@ -304,7 +306,17 @@ export interface Commands extends OriginCommands, AnnotationCommands, GarbageCom
     in: {
       readonly row: Omit<
         WorkspaceRow,
-        "rowid" | "generation" | "epoch" | "head" | "base" | "leaseEpoch" | "status" | "keptFrom" | "imported" | "gitCommit"
+        | "rowid"
+        | "generation"
+        | "epoch"
+        | "head"
+        | "base"
+        | "leaseEpoch"
+        | "status"
+        | "keptFrom"
+        | "imported"
+        | "gitCommit"
+        | "trusted"
       >;
       readonly request?: RequestRow;
     };
@@ -321,6 +333,11 @@ export interface Commands extends OriginCommands, AnnotationCommands, GarbageCom
       readonly inode?: string;
       readonly request?: RequestRow;
     };
+    out: null;
+  };
+  /** durable. */
+  "workspace.trust": {
+    in: { readonly rowid: number; readonly trusted: boolean; readonly request?: RequestRow };
     out: null;
   };
   /** durable. Gives up its rows; objects go with gc. */

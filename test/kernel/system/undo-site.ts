@@ -77,7 +77,16 @@ function groundOf(site: Site): Ground {
 
 function callOf(site: Site): Pick<Invocation, "caller" | "target" | "hosted" | "signal"> {
   const { rowid, id, root } = site.workspace;
-  const target = { rowid, id, name: "ws", repository: "rp", repositoryName: "ws", root, workspace: site.workspace };
+  const target = {
+    rowid,
+    id,
+    name: "ws",
+    repository: "rp",
+    repositoryName: "ws",
+    root,
+    trusted: false,
+    workspace: site.workspace,
+  };
   return { caller: OWNER, target, hosted: target, signal: new AbortController().signal };
 }
 

@@ -19,6 +19,9 @@ import { type Caller, type Clock, type Log, SCOPES, systemClock, systemRandom } 
 import { createAnchors, createDiffer, createOrigins } from "../../../src/daemon/history/index.ts";
 import { createLeases, type Leases } from "../../../src/daemon/lease/index.ts";
 import { callerKey } from "../../../src/daemon/listener/index.ts";
+import type { Lsp } from "../../../src/daemon/lsp/index.ts";
+import { noServers } from "../../../src/daemon/lsp-none.ts";
+import { lspWorkspace } from "../../../src/daemon/lsp-workspace.ts";
 import { createMemory } from "../../../src/daemon/memory/index.ts";
 import { createTokens, mayTouch } from "../../../src/daemon/policy/index.ts";
 import { createSearch } from "../../../src/daemon/search/index.ts";
@@ -89,6 +92,8 @@ export interface SiteOptions {
   readonly wrap?: (workspace: Workspace) => Workspace;
   /** Changes of leases kept for watchers; as the daemon keeps unless said. */
   readonly changesKept?: number;
+  /** Language servers; none unless given. */
+  readonly lsp?: Lsp;
   /** Whether the engine imports the whole tree, and what it is told of the disk. */
   readonly engine?: Pick<
     NonNullable<Parameters<typeof openEngine>[1]>,
@@ -146,6 +151,7 @@ export async function openApi(options: SiteOptions = {}): Promise<ApiSite> {
     repository: row.repository,
     repositoryName: row.repositoryName,
     root: row.root,
+    trusted: row.trusted,
     workspace,
   }));
   const shutdowns: number[] = [];
@@ -175,6 +181,7 @@ export async function openApi(options: SiteOptions = {}): Promise<ApiSite> {
     annotations: createAnnotations({ store, lines, mayTouch, clock, random: systemRandom, log }),
     memory: createMemory({ store, clock, log }),
     search,
+    lsp: { ...(options.lsp ?? noServers()), of: (one, actor) => lspWorkspace(store, one, actor) },
     host: fakeHost(store, hosted, shutdowns),
     tokens: createTokens({ store, clock, random: systemRandom, log }),
     callerOf: (values) => values.get(callerKey),
@@ -280,6 +287,12 @@ function fakeHost(store: Store, hosted: Hosted[], shutdowns: number[]): HostCont
         request: remember(relinked),
       });
       return relinked;
+    },
+    async trust(one, trusted, remember) {
+      const changed = { ...one, trusted };
+      hosted.splice(hosted.indexOf(one), 1, changed);
+      await store.write("workspace.trust", { rowid: one.rowid, trusted, request: remember(changed) });
+      return changed;
     },
     async remove(one, remember) {
       hosted.splice(hosted.indexOf(one), 1);

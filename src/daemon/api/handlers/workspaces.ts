@@ -79,6 +79,7 @@ export function toInfo(hosted: Hosted): MessageInitShape<typeof WorkspaceInfoSch
     repository: hosted.repository,
     repositoryName: hosted.repositoryName,
     root: hosted.root,
+    trusted: hosted.trusted,
     status,
     statusNote: note,
     ...(hosted.workspace === undefined ? {} : { import: toProgress(hosted.workspace.importProgress()) }),

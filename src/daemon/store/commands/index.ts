@@ -14,7 +14,7 @@ import { spans } from "./spans.ts";
 import { create as createToken, revoke, used } from "./tokens.ts";
 import { undoClear } from "./undo-clear.ts";
 import { upkeep } from "./upkeep.ts";
-import { create as createWorkspace, remove, status, takeover } from "./workspaces.ts";
+import { create as createWorkspace, remove, status, takeover, trust } from "./workspaces.ts";
 
 /** Commands that are one transaction; backup is not. */
 export type Transaction = Exclude<keyof Commands, "backup">;
@@ -33,6 +33,7 @@ export const HANDLERS: { readonly [K in Transaction]: Handler<K> } = {
   takeover,
   "workspace.create": createWorkspace,
   "workspace.status": status,
+  "workspace.trust": trust,
   "workspace.remove": remove,
   "lease.grant": grant,
   "lease.end": end,

@@ -76,6 +76,17 @@ export const status: Handler<"workspace.status"> = {
   },
 };
 
+/** Whether servers that could run code of the workspace may be started for it. */
+export const trust: Handler<"workspace.trust"> = {
+  durable: true,
+  run(work, { rowid, trusted, request }) {
+    const { changes } = work.statement("UPDATE workspace SET trusted = ? WHERE rowid = ?").run(trusted ? 1 : 0, rowid);
+    if (changes === 0) throw new GinError("WORKSPACE_NOT_FOUND", "the workspace is not there any more");
+    mustPutRequest(work, request);
+    return null;
+  },
+};
+
 /**
  * The workspace is gone at once; its checkpoints, touched paths and requests, which may be very many, are deleted by upkeep
  * in slices. Nothing reads them meanwhile: their row id is not used again.

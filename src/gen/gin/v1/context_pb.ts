@@ -12,6 +12,8 @@ import type { Checkpoint } from "./history_pb.ts";
 import { file_gin_v1_history } from "./history_pb.ts";
 import type { Lease } from "./lease_pb.ts";
 import { file_gin_v1_lease } from "./lease_pb.ts";
+import type { LspServer } from "./lsp_pb.ts";
+import { file_gin_v1_lsp } from "./lsp_pb.ts";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
 import type { Message } from "@bufbuild/protobuf";
@@ -20,7 +22,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file gin/v1/context.proto.
  */
 export const file_gin_v1_context: GenFile = /*@__PURE__*/
-  fileDesc("ChRnaW4vdjEvY29udGV4dC5wcm90bxIGZ2luLnYxIlAKE0NhcGFiaWxpdGllc1JlcXVlc3QSEgoKcmVwb3NpdG9yeRgBIAEoCRIRCgl3b3Jrc3BhY2UYAiABKAkSEgoKcmVxdWVzdF9pZBgDIAEoCSJFCglPcGVyYXRpb24SDAoEbmFtZRgBIAEoCRINCgVmaWVsZBgCIAEoCRIMCgRraW5kGAMgASgJEg0KBXNjb3BlGAQgASgJIjIKBUxpbWl0EgwKBG5hbWUYASABKAkSDQoFdmFsdWUYAiABKAQSDAoEdW5pdBgDIAEoCSI0CgdGZWF0dXJlEgwKBG5hbWUYASABKAkSDQoFdmFsdWUYAiABKAkSDAoEbm90ZRgDIAEoCSLjAQoUQ2FwYWJpbGl0aWVzUmVzcG9uc2USHAoFc3RhdGUYASABKAsyDS5naW4udjEuU3RhdGUSDwoHdmVyc2lvbhgCIAEoCRIQCghwcm90b2NvbBgDIAEoDRIRCglwcmluY2lwYWwYBCABKAkSDgoGc2NvcGVzGAUgAygJEiUKCm9wZXJhdGlvbnMYBiADKAsyES5naW4udjEuT3BlcmF0aW9uEh0KBmxpbWl0cxgHIAMoCzINLmdpbi52MS5MaW1pdBIhCghmZWF0dXJlcxgIIAMoCzIPLmdpbi52MS5GZWF0dXJlIngKDkltcG9ydFByb2dyZXNzEgwKBGRvbmUYASABKAgSDQoFZmlsZXMYAiABKAQSDQoFYnl0ZXMYAyABKAQSGAoQZGlyZWN0b3JpZXNfbGVmdBgEIAEoBBISCgp1bnJlYWRhYmxlGAUgASgEEgwKBG5vdGUYBiABKAkiUQoNV2F0Y2hlckhlYWx0aBIMCgRraW5kGAEgASgJEg8KB2hlYWx0aHkYAiABKAgSEwoLZGlyZWN0b3JpZXMYAyABKAQSDAoEbm90ZRgEIAEoCSJYCghHaXRGYWN0cxITCgtiYXNlX2NvbW1pdBgBIAEoCRITCgtoZWFkX2NvbW1pdBgCIAEoCRIOCgZicmFuY2gYAyABKAkSEgoKaGVhZF9tb3ZlZBgEIAEoCCKfAQoOQ29udGV4dFJlcXVlc3QSEgoKcmVwb3NpdG9yeRgBIAEoCRIRCgl3b3Jrc3BhY2UYAiABKAkSEgoKcmVxdWVzdF9pZBgDIAEoCRIdChBzaW5jZV9nZW5lcmF0aW9uGAQgASgESACIAQESDAoEZnVsbBgFIAEoCBIQCghzZWN0aW9ucxgGIAMoCUITChFfc2luY2VfZ2VuZXJhdGlvbiK9BAoPQ29udGV4dFJlc3BvbnNlEhwKBXN0YXRlGAEgASgLMg0uZ2luLnYxLlN0YXRlEhIKCnJlcG9zaXRvcnkYAiABKAkSFwoPcmVwb3NpdG9yeV9uYW1lGAMgASgJEhEKCXdvcmtzcGFjZRgEIAEoCRIWCg53b3Jrc3BhY2VfbmFtZRgFIAEoCRIMCgRyb290GAYgASgJEg4KBnN0YXR1cxgHIAEoCRITCgtzdGF0dXNfbm90ZRgIIAEoCRIMCgRiYXNlGAkgASgJEhEKCXB1Ymxpc2hlZBgKIAEoCRIRCglwcmluY2lwYWwYCyABKAkSHQoGbGVhc2VzGAwgAygLMg0uZ2luLnYxLkxlYXNlEhUKDWhpc3RvcnlfYnl0ZXMYDSABKAQSOgoWaGlzdG9yeV9jb21wbGV0ZV9zaW5jZRgOIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASIwoHY2hhbmdlcxgPIAMoCzISLmdpbi52MS5DaGVja3BvaW50EhMKC2NoYW5nZXNfY3V0GBAgASgIEhUKDWFwcGx5X3BlbmRpbmcYESABKAQSJgoGaW1wb3J0GBIgASgLMhYuZ2luLnYxLkltcG9ydFByb2dyZXNzEiYKB3dhdGNoZXIYEyABKAsyFS5naW4udjEuV2F0Y2hlckhlYWx0aBIdCgNnaXQYFCABKAsyEC5naW4udjEuR2l0RmFjdHMSGwoTaGlzdG9yeV9xdW90YV9ieXRlcxgVIAEoBGIGcHJvdG8z", [file_gin_v1_common, file_gin_v1_history, file_gin_v1_lease, file_google_protobuf_timestamp]);
+  fileDesc("ChRnaW4vdjEvY29udGV4dC5wcm90bxIGZ2luLnYxIlAKE0NhcGFiaWxpdGllc1JlcXVlc3QSEgoKcmVwb3NpdG9yeRgBIAEoCRIRCgl3b3Jrc3BhY2UYAiABKAkSEgoKcmVxdWVzdF9pZBgDIAEoCSJFCglPcGVyYXRpb24SDAoEbmFtZRgBIAEoCRINCgVmaWVsZBgCIAEoCRIMCgRraW5kGAMgASgJEg0KBXNjb3BlGAQgASgJIjIKBUxpbWl0EgwKBG5hbWUYASABKAkSDQoFdmFsdWUYAiABKAQSDAoEdW5pdBgDIAEoCSI0CgdGZWF0dXJlEgwKBG5hbWUYASABKAkSDQoFdmFsdWUYAiABKAkSDAoEbm90ZRgDIAEoCSLjAQoUQ2FwYWJpbGl0aWVzUmVzcG9uc2USHAoFc3RhdGUYASABKAsyDS5naW4udjEuU3RhdGUSDwoHdmVyc2lvbhgCIAEoCRIQCghwcm90b2NvbBgDIAEoDRIRCglwcmluY2lwYWwYBCABKAkSDgoGc2NvcGVzGAUgAygJEiUKCm9wZXJhdGlvbnMYBiADKAsyES5naW4udjEuT3BlcmF0aW9uEh0KBmxpbWl0cxgHIAMoCzINLmdpbi52MS5MaW1pdBIhCghmZWF0dXJlcxgIIAMoCzIPLmdpbi52MS5GZWF0dXJlIngKDkltcG9ydFByb2dyZXNzEgwKBGRvbmUYASABKAgSDQoFZmlsZXMYAiABKAQSDQoFYnl0ZXMYAyABKAQSGAoQZGlyZWN0b3JpZXNfbGVmdBgEIAEoBBISCgp1bnJlYWRhYmxlGAUgASgEEgwKBG5vdGUYBiABKAkiUQoNV2F0Y2hlckhlYWx0aBIMCgRraW5kGAEgASgJEg8KB2hlYWx0aHkYAiABKAgSEwoLZGlyZWN0b3JpZXMYAyABKAQSDAoEbm90ZRgEIAEoCSJYCghHaXRGYWN0cxITCgtiYXNlX2NvbW1pdBgBIAEoCRITCgtoZWFkX2NvbW1pdBgCIAEoCRIOCgZicmFuY2gYAyABKAkSEgoKaGVhZF9tb3ZlZBgEIAEoCCKfAQoOQ29udGV4dFJlcXVlc3QSEgoKcmVwb3NpdG9yeRgBIAEoCRIRCgl3b3Jrc3BhY2UYAiABKAkSEgoKcmVxdWVzdF9pZBgDIAEoCRIdChBzaW5jZV9nZW5lcmF0aW9uGAQgASgESACIAQESDAoEZnVsbBgFIAEoCBIQCghzZWN0aW9ucxgGIAMoCUITChFfc2luY2VfZ2VuZXJhdGlvbiLyBAoPQ29udGV4dFJlc3BvbnNlEhwKBXN0YXRlGAEgASgLMg0uZ2luLnYxLlN0YXRlEhIKCnJlcG9zaXRvcnkYAiABKAkSFwoPcmVwb3NpdG9yeV9uYW1lGAMgASgJEhEKCXdvcmtzcGFjZRgEIAEoCRIWCg53b3Jrc3BhY2VfbmFtZRgFIAEoCRIMCgRyb290GAYgASgJEg4KBnN0YXR1cxgHIAEoCRITCgtzdGF0dXNfbm90ZRgIIAEoCRIMCgRiYXNlGAkgASgJEhEKCXB1Ymxpc2hlZBgKIAEoCRIRCglwcmluY2lwYWwYCyABKAkSHQoGbGVhc2VzGAwgAygLMg0uZ2luLnYxLkxlYXNlEhUKDWhpc3RvcnlfYnl0ZXMYDSABKAQSOgoWaGlzdG9yeV9jb21wbGV0ZV9zaW5jZRgOIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASIwoHY2hhbmdlcxgPIAMoCzISLmdpbi52MS5DaGVja3BvaW50EhMKC2NoYW5nZXNfY3V0GBAgASgIEhUKDWFwcGx5X3BlbmRpbmcYESABKAQSJgoGaW1wb3J0GBIgASgLMhYuZ2luLnYxLkltcG9ydFByb2dyZXNzEiYKB3dhdGNoZXIYEyABKAsyFS5naW4udjEuV2F0Y2hlckhlYWx0aBIdCgNnaXQYFCABKAsyEC5naW4udjEuR2l0RmFjdHMSGwoTaGlzdG9yeV9xdW90YV9ieXRlcxgVIAEoBBIiCgdzZXJ2ZXJzGBYgAygLMhEuZ2luLnYxLkxzcFNlcnZlchIPCgd0cnVzdGVkGBcgASgIYgZwcm90bzM", [file_gin_v1_common, file_gin_v1_history, file_gin_v1_lease, file_gin_v1_lsp, file_google_protobuf_timestamp]);
 
 /**
  * @generated from message gin.v1.CapabilitiesRequest
@@ -355,7 +357,7 @@ export type ContextRequest = Message<"gin.v1.ContextRequest"> & {
   full: boolean;
 
   /**
-   * "leases", "changes", "root", "history", "import", "watcher", "git"; none is all.
+   * "leases", "changes", "root", "history", "import", "watcher", "git", "servers"; none is all.
    *
    * @generated from field: repeated string sections = 6;
    */
@@ -487,6 +489,20 @@ export type ContextResponse = Message<"gin.v1.ContextResponse"> & {
    * @generated from field: uint64 history_quota_bytes = 21;
    */
   historyQuotaBytes: bigint;
+
+  /**
+   * Language servers that run, ran, or would be used for files of the workspace.
+   *
+   * @generated from field: repeated gin.v1.LspServer servers = 22;
+   */
+  servers: LspServer[];
+
+  /**
+   * Whether servers that could run code of the workspace may be started for it.
+   *
+   * @generated from field: bool trusted = 23;
+   */
+  trusted: boolean;
 };
 
 /**

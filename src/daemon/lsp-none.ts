@@ -1,0 +1,15 @@
+import { GinError } from "./base/index.ts";
+import type { Lsp } from "./lsp/index.ts";
+
+/** A host without language servers: it says so to whoever asks. */
+export function noServers(): Lsp {
+  return {
+    async ask() {
+      throw new GinError("UNSUPPORTED", "language servers are not part of this version");
+    },
+    servers: () => [],
+    onServer: () => () => {},
+    detach: async () => {},
+    close: async () => {},
+  };
+}
