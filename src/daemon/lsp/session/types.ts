@@ -48,12 +48,17 @@ export interface Run {
   readonly info: InitializeResult["serverInfo"];
   /**
    * A request. Cancelled at the server when the deadline passes or the caller gives up: NOT_READY state "timed_out", CANCELLED. The server's error:
-   * LSP_REFUSED with facts `code` and `message` (ContentModified and ServerCancelled: NOT_READY state "changing"). The process ended: NOT_READY "crashed".
+   * LSP_REFUSED with facts `code` and `message` (ContentModified and ServerCancelled: NOT_READY state "changing"). The process ended: NOT_READY "crashed";
+   * it was stopped by us: "stopped".
    */
   request(method: string, params: unknown, deadline: Deadline): Promise<unknown>;
-  /** A notification; resolves when it is written. What is sent first arrives first, requests included. */
+  /**
+   * A notification; resolves when it is written: how long that takes is the server's doing, which is ended when it reads nothing for a minute. What is
+   * sent first arrives first, requests included. Rejects with NOT_READY "crashed" (or "stopped") when it was not written. Without params (undefined) none are
+   * written.
+   */
   notify(method: string, params: unknown): Promise<void>;
-  /** Hears a notification of the server. */
+  /** Hears a notification of the server, and its requests to ask again ("workspace/diagnostic/refresh", without params). */
   on(method: string, listener: (params: unknown) => void): () => void;
   /** Capabilities registered by the server, by method, with their options as sent. */
   registered(method: string): readonly unknown[];

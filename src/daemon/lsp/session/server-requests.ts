@@ -1,0 +1,78 @@
+import type { MessageConnection } from "vscode-jsonrpc/node";
+import { folderOf } from "./capabilities.ts";
+import type { LaunchSpec } from "./types.ts";
+
+/** Requests that say "ask me again": a sign, which is passed on. */
+const REFRESHES = [
+  "workspace/diagnostic/refresh",
+  "workspace/codeLens/refresh",
+  "workspace/semanticTokens/refresh",
+  "workspace/inlayHint/refresh",
+  "workspace/inlineValue/refresh",
+  "workspace/foldingRange/refresh",
+];
+
+/** Capabilities a server registered by itself, by their id. */
+export class Registrations {
+  readonly #byId = new Map<string, { readonly method: string; readonly options: unknown }>();
+
+  register(params: unknown): void {
+    for (const one of listIn(params, "registrations")) {
+      const { id, method, registerOptions } = one;
+      if (typeof id === "string" && typeof method === "string") this.#byId.set(id, { method, options: registerOptions });
+    }
+  }
+
+  unregister(params: unknown): void {
+    // The misspelt one is the protocol's own.
+    for (const { id } of [...listIn(params, "unregisterations"), ...listIn(params, "unregistrations")]) {
+      if (typeof id === "string") this.#byId.delete(id);
+    }
+  }
+
+  of(method: string): unknown[] {
+    return [...this.#byId.values()].filter((one) => one.method === method).map(({ options }) => options);
+  }
+}
+
+/**
+ * Answers what a server asks its client. Nothing it asks changes a file, opens a window or asks a person; what is not named here is answered with
+ * MethodNotFound by the connection. `told` hears the refreshes.
+ */
+export function answerServer(
+  connection: MessageConnection,
+  spec: LaunchSpec,
+  registrations: Registrations,
+  told: (method: string) => void,
+): void {
+  const answers: Readonly<Record<string, (params: unknown) => unknown>> = {
+    "workspace/configuration": (params) =>
+      listIn(params, "items").map(({ section }) => spec.settings(typeof section === "string" ? section : undefined) ?? null),
+    "workspace/workspaceFolders": () => [folderOf(spec)],
+    "workspace/applyEdit": () => ({ applied: false, failureReason: "gin makes edits by plans only" }),
+    "client/registerCapability": (params) => {
+      registrations.register(params);
+      return null;
+    },
+    "client/unregisterCapability": (params) => {
+      registrations.unregister(params);
+      return null;
+    },
+    "window/workDoneProgress/create": () => null,
+    "window/showMessageRequest": () => null,
+    "window/showDocument": () => ({ success: false }),
+  };
+  for (const [method, answer] of Object.entries(answers)) connection.onRequest(method, answer);
+  for (const method of REFRESHES) {
+    connection.onRequest(method, () => {
+      told(method);
+      return null;
+    });
+  }
+}
+
+/** The objects of a list in params, whatever these are. */
+function listIn(params: unknown, key: string): Readonly<Record<string, unknown>>[] {
+  const list = typeof params === "object" && params !== null ? (params as Readonly<Record<string, unknown>>)[key] : undefined;
+  return Array.isArray(list) ? list.filter((one) => typeof one === "object" && one !== null) : [];
+}
