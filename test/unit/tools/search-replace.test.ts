@@ -75,6 +75,19 @@ describe("search_replace", () => {
     expect((await call({ files: [] })).error_code).toBe("invalid_args");
   });
 
+  it("finds the files meant in a tree whose names fill more than one answer, and counts those that include leaves", async () => {
+    const deep = `d/${"long-name-".repeat(20)}/${"long-name-".repeat(20)}`;
+    const many = Object.fromEntries(Array.from({ length: 1500 }, (_, n) => [`${deep}/${n}.txt`, "x\n"]));
+    const site = await openTools({ ...many, "z/last.ts": "x\n", "d/z.ts": "x\n" }, { engine: { import: true } });
+    const call = (args: object) => site.call("search_replace", { pattern: "x", replacement: "y", dry_run: true, ...args });
+    const paths = async (args: object) => (await call(args)).meta.files.map((one: { path: string }) => one.path);
+    expect(await paths({ files: ".", include: "*.ts" })).toEqual(["d/z.ts", "z/last.ts"]);
+    expect(await paths({ files: "d", include: "z.*" })).toEqual(["d/z.ts"]);
+    expect(await paths({ files: "**/*.*", include: "z*" })).toEqual(["d/z.ts"]);
+    expect((await call({ files: "." })).error_code).toBe("resource_limit");
+    expect((await call({ files: "nowhere", include: "x".repeat(4_097) })).error_code).toBe("invalid_args");
+  });
+
   it("groups by number and name, a dollar by two, unknown groups are nothing", async () => {
     const site = await openTools({ a: "key=value\n" });
     await site.ok("search_replace", { pattern: "(?P<k>\\w+)=(\\w+)", replacement: `$2:$k $$ \${k}s $9$kx|$`, files: "a" });
