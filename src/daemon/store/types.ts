@@ -256,7 +256,7 @@ export interface Commands extends OriginCommands, AnnotationCommands, GarbageCom
   linger: {
     in: {
       readonly workspace: number;
-      readonly kept: readonly { readonly temp: string; readonly path: string; readonly seen: Hash }[];
+      readonly kept: readonly { readonly temp: string; readonly path: string }[];
       readonly gone: readonly string[];
     };
     out: null;
@@ -397,6 +397,8 @@ export interface StoreReader extends OriginReads, AnnotationReads, MemoryReads {
   pathsTouched(workspace: number, after: number, until: number, afterPath: string, limit: number): string[];
   /** The newest checkpoint of the workspace that touched exactly this path. */
   lastTouch(workspace: number, path: string): Checkpoint | undefined;
+  /** Whether any checkpoint found or left this content at exactly this path. */
+  everHeld(workspace: number, path: string, sha256: Hash): boolean;
   /** How a path looked when it was last read; undefined when that is not known. */
   looked(workspace: number, path: string): LookedRow | undefined;
   /** The same of many paths, in order, those after `after`. */
@@ -412,7 +414,7 @@ export interface StoreReader extends OriginReads, AnnotationReads, MemoryReads {
   request(scope: number, principal: string, id: string): RequestRow | undefined;
   openSaves(workspace: number): OpenSave[];
   /** Displaced files that were still open, with the hash of what was last seen in them. */
-  lingering(workspace: number): { readonly temp: string; readonly path: string; readonly seen: Hash }[];
+  lingering(workspace: number): { readonly temp: string; readonly path: string }[];
   leases(workspace: number): LeaseRow[];
   lease(id: string): LeaseRow | undefined;
   tokens(): TokenRow[];

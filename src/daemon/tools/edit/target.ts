@@ -1,6 +1,6 @@
 import { GinError, type Json } from "../../base/index.ts";
 import { merge3 } from "../../history/index.ts";
-import { CHANGE_BYTES } from "../../workspace/index.ts";
+import { CHANGE_BYTES, keptBase } from "../../workspace/index.ts";
 import { loadFile } from "../files/load.ts";
 import type { JsonMap, ReadContext } from "../types.ts";
 import { binaryOf, decoded } from "./text.ts";
@@ -30,8 +30,8 @@ export function checksumArg(args: JsonMap, name = "if_checksum"): string | undef
 }
 
 /**
- * Reads the file that is to be changed. Throws STALE_CONTENT for a checksum that is not the file's when the bytes it names are not kept,
- * and what reading throws.
+ * Reads the file that is to be changed. Throws STALE_CONTENT for a checksum that is not the file's when the bytes it names are not kept
+ * or never were at the path, and what reading throws.
  */
 export async function openTarget(context: ReadContext, asked: string, checksum: string | undefined): Promise<EditTarget> {
   const loaded = await loadFile(context, asked, CHANGE_BYTES).catch((thrown: unknown) => {
@@ -41,7 +41,7 @@ export async function openTarget(context: ReadContext, asked: string, checksum: 
   const { path, bytes, sha256 } = loaded;
   const current = { bytes, sha256 };
   if (checksum === undefined || checksum === sha256) return { path, bytes, sha256, current };
-  const base = HASH.test(checksum) ? context.store.read.object(checksum) : undefined;
+  const base = HASH.test(checksum) ? keptBase(context.store, context.workspace.rowid, path, checksum) : undefined;
   if (base === undefined) throw staleError(context, { path, current }, "base_unavailable");
   return { path, bytes: Buffer.from(base.buffer, base.byteOffset, base.byteLength), sha256: checksum, current };
 }
