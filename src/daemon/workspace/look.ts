@@ -21,6 +21,10 @@ export class Look {
   readonly tally: Tally = { files: 0, bytes: 0, directoriesLeft: 0, unreadable: 0, note: "" };
   /** How long it took, in milliseconds, to read the paths that were read by themselves. */
   readonly slow = new Map<string, number>();
+  /** Directories whose rules were found to be others, known as soon as they are found. */
+  get moved(): ReadonlySet<string> {
+    return this.#survey.moved;
+  }
   readonly #deps: WorkspaceDeps;
   readonly #host: TrackerHost;
   readonly #cache: StatCache;

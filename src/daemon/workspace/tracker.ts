@@ -66,7 +66,7 @@ export class Tracker {
     this.#host = host;
     this.#cache = new StatCache(deps, deps.row.rowid);
     this.#patience = new Patience(deps.clock, (path) => {
-      this.#wanted.add(path, undefined);
+      this.#wanted.add(path, deps.ignore?.changed(path));
       this.#run();
     });
     this.#imported = deps.row.imported;
@@ -169,12 +169,16 @@ export class Tracker {
     const waiters = this.#waiters.splice(0);
     const work = this.#wanted.take();
     try {
-      if (work.whole) await this.#readRules();
+      if (work.whole && (await this.#readRules())) await this.#deps.watcher?.refresh("");
       for (const directory of work.below) await this.#deps.watcher?.refresh(directory);
       const importing = this.#deps.import === true && !this.#imported;
       const look = new Look(this.#deps, this.#host, this.#cache, this.#end.signal, importing);
       if (work.whole) this.#progress = look.tally;
-      for (const path of await look.run(work)) this.#wanted.add(path, undefined);
+      // Also of a look that fails: the rules are forgotten by then, and the next one finds them as they are.
+      const again = await look.run(work).finally(() => {
+        for (const directory of look.moved) this.#wanted.add(directory, directory);
+      });
+      for (const path of again) this.#wanted.add(path, undefined);
       for (const [path, ms] of look.slow) this.#patience.took(path, ms);
       if (work.whole) this.#wanted.files = look.tally.files;
       if (importing) {
@@ -217,15 +221,17 @@ export class Tracker {
     this.#retry = undefined;
   }
 
-  /** The rules of the user and the repository; without them those in the tree still hold. */
-  async #readRules(): Promise<void> {
+  /** The rules of the user and the repository; without them those in the tree still hold. True when they are others now. */
+  async #readRules(): Promise<boolean> {
     const { git, ignore, clock, log } = this.#deps;
-    if (git === undefined || ignore === undefined || clock.monotonicMs() - this.#rulesMs < OUTER_RULES_MS) return;
+    if (git === undefined || ignore === undefined || clock.monotonicMs() - this.#rulesMs < OUTER_RULES_MS) return false;
     try {
-      ignore.setOuter(await git.outerRules());
+      const moved = ignore.setOuter(await git.outerRules());
       this.#rulesMs = clock.monotonicMs();
+      return moved;
     } catch (thrown) {
       log.warn({ reason: toGinError(thrown).reason }, "the repository's ignore rules could not be read");
+      return false;
     }
   }
 

@@ -1,8 +1,15 @@
+import { execFileSync } from "node:child_process";
 import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { beforeEach, describe, expect, it } from "vitest";
-import { type Fs, GinError, nodeFs } from "../../../src/daemon/base/index.ts";
-import type { IgnoreRules, Watcher, WatcherHooks } from "../../../src/daemon/workspace/index.ts";
+import { type Fs, GinError, nodeCommands, nodeFs, systemClock } from "../../../src/daemon/base/index.ts";
+import {
+  createIgnoreRules,
+  type IgnoreRules,
+  readGit,
+  type Watcher,
+  type WatcherHooks,
+} from "../../../src/daemon/workspace/index.ts";
 import { atTeardown } from "../../helpers/teardown.ts";
 import { tempDir } from "../../helpers/temp.ts";
 import { hashOf } from "../../kernel/workspace/model.ts";
@@ -68,7 +75,8 @@ function handWatcher(): Watcher & { hooks: () => WatcherHooks; refreshed: string
 const someIgnored: IgnoreRules = {
   ignored: (path) => path === "build" || path.startsWith("build/") || path.endsWith(".log"),
   changed: (path) => (path.endsWith(".gitignore") ? dirname(path).replace(/^\.$/, "") : undefined),
-  setOuter() {},
+  listed: () => [],
+  setOuter: () => false,
 };
 
 async function generation(site: Site, wanted: number): Promise<void> {
@@ -269,6 +277,76 @@ describe("hints of the watcher", () => {
     await generation(site, 2);
     expect(newest(site).map(([path]) => path)).toEqual(["sub/.gitignore", "sub/deep/b"]);
     expect(watcher.refreshed).toEqual(["sub"]);
+  });
+});
+
+describe("rules that changed without a hint", () => {
+  /** Ignore rules as they are on disk. */
+  const withRules = (watcher: Watcher | undefined): Parameters<typeof openSite>[1] => ({
+    around: async (confined) => ({
+      ignore: createIgnoreRules({ root: confined, path: root, fs: nodeFs }),
+      ...(watcher === undefined ? {} : { watcher }),
+    }),
+  });
+
+  const rulesOfBefore = (): void => {
+    put(".gitignore", "x\n");
+    put("sub/.gitignore", "x\n");
+    for (const path of ["x", "y", "sub/x", "sub/y"]) put(path, "one\n");
+  };
+
+  const otherRules = (): void => {
+    put("sub/.gitignore", "z\n");
+    rmSync(join(root, ".gitignore"));
+    put("sub/z", "hidden now\n");
+    put("z", "z\n");
+  };
+
+  it("are gone by at a sync, where nothing watches", async () => {
+    rulesOfBefore();
+    const site = await open(withRules(undefined));
+    expect(Object.keys(treeOf(site))).toEqual([".gitignore", "sub/.gitignore", "sub/y", "y"]);
+    otherRules();
+    await site.workspace.sync();
+    expect(Object.keys(treeOf(site))).toEqual(["sub/.gitignore", "sub/x", "sub/y", "x", "y", "z"]);
+  });
+
+  it.each(["flood", "poll"] as const)("are gone by when everything is looked at (%s), and watched by", async (reason) => {
+    rulesOfBefore();
+    const watcher = handWatcher();
+    const site = await open(withRules(watcher));
+    otherRules();
+    await watcher.hooks().overflow(reason);
+    expect(Object.keys(treeOf(site))).toEqual(["sub/.gitignore", "sub/x", "sub/y", "x", "y", "z"]);
+    put("sub/.gitignore", "none\n");
+    await watcher.hooks().overflow(reason);
+    expect(Object.keys(treeOf(site))).toEqual(["sub/.gitignore", "sub/x", "sub/y", "sub/z", "x", "y", "z"]);
+    await site.workspace.sync();
+    expect(watcher.refreshed).toEqual(["", "sub"]);
+  });
+
+  it("of the repository are read anew after a minute, and everything is watched by them; while they stay nothing is", async () => {
+    execFileSync("git", ["init", "-q", root]);
+    put(".git/info/exclude", "x\n");
+    put("x", "x\n");
+    const watcher = handWatcher();
+    let ahead = 0;
+    const clock = { ...systemClock, monotonicMs: () => systemClock.monotonicMs() + ahead };
+    const site = await open({
+      clock,
+      around: async (confined) => {
+        const found = await readGit(root, { commands: nodeCommands, fs: nodeFs, clock, env: process.env });
+        if (found.kind !== "work-tree") throw new Error(`no work tree: ${found.note}`);
+        return { ignore: createIgnoreRules({ root: confined, path: root, fs: nodeFs }), watcher, git: found.git };
+      },
+    });
+    ahead += 60_000;
+    await site.workspace.sync();
+    expect([Object.keys(treeOf(site)), watcher.refreshed]).toEqual([[], []]);
+    put(".git/info/exclude", "y\n");
+    ahead += 60_000;
+    await site.workspace.sync();
+    expect([Object.keys(treeOf(site)), watcher.refreshed]).toEqual([["x"], [""]]);
   });
 });
 

@@ -37,6 +37,9 @@ interface Placed {
 
 const NOTHING: OuterRules = { prefix: "", files: [], ignoreCase: false };
 
+/** What is ignored by a rule: nothing in it is asked about, so nothing of it is kept, however many of them come and go. */
+const RULED_OUT: Known = { ignored: true, boundary: false, below: new Map() };
+
 /** Rules read from a root's directory as they are asked for. */
 export function createIgnoreRules(deps: IgnoreDeps): IgnoreRules {
   return new Rules(deps);
@@ -49,6 +52,8 @@ class Rules implements IgnoreRules {
   #prefix = "";
   /** Weakest first. */
   #outer: readonly Placed[] = [];
+  /** What `#outer` was made from. */
+  #from = "";
   #top: Known = blank();
 
   constructor(deps: IgnoreDeps) {
@@ -56,7 +61,11 @@ class Rules implements IgnoreRules {
     this.setOuter(deps.outer ?? NOTHING);
   }
 
-  setOuter({ prefix, files, ignoreCase }: OuterRules): void {
+  setOuter(outer: OuterRules): boolean {
+    const from = JSON.stringify(outer);
+    if (from === this.#from) return false;
+    this.#from = from;
+    const { prefix, files, ignoreCase } = outer;
     this.#fold = ignoreCase;
     this.#prefix = prefix === "" ? "" : `${toBytes(prefix, ignoreCase)}/`;
     this.#outer = files.map(({ directory, text }) => ({
@@ -64,6 +73,7 @@ class Rules implements IgnoreRules {
       skip: directory === "" ? 0 : toBytes(directory, false).length + 1,
     }));
     this.#top = blank();
+    return true;
   }
 
   ignored(path: string, isDirectory: boolean): boolean {
@@ -93,11 +103,30 @@ class Rules implements IgnoreRules {
     return this.#review(path);
   }
 
-  /** Compares what is kept of a directory with what is there; forgets it when that differs. */
+  listed(directory: string, names: ReadonlySet<string>): string[] {
+    const known = this.#find(directory)?.known;
+    if (known === undefined) return [];
+    const moved: (string | undefined)[] = [];
+    for (const [name, below] of known.below) {
+      if (!names.has(name)) known.below.delete(name);
+      // Nobody lists what is not looked into.
+      else if (below.boundary) moved.push(this.#review(directory === "" ? name : `${directory}/${name}`));
+    }
+    // Where there were no rules and are none, the disk need not be asked: so it is in most directories.
+    const had = known.boundary || (known.rules !== undefined && known.rules.text !== "");
+    if (had || names.has(RULES_NAME) || names.has(GIT_NAME)) moved.push(this.#review(directory));
+    return moved.filter((one) => one !== undefined);
+  }
+
+  /** Compares what is kept of a directory with what is there; forgets it when that differs, and when it is gone. */
   #review(directory: string): string | undefined {
     const found = this.#find(directory);
     if (found === undefined) return undefined;
     const { known, forget } = found;
+    if (directory !== "" && this.#isThere(directory) === false) {
+      forget();
+      return undefined;
+    }
     const moved = directory !== "" && known.boundary !== this.#isBoundary(directory);
     if (!moved && (known.rules === undefined || known.rules.text === this.#readRules(directory))) return undefined;
     forget();
@@ -124,9 +153,9 @@ class Rules implements IgnoreRules {
     const kept = parent.below.get(name);
     if (kept !== undefined) return kept;
     const path = here === "" ? name : `${here}/${name}`;
-    const ruled = neverTracked(name) || this.#judge(path, name, true, chain);
-    const boundary = !ruled && this.#isBoundary(path);
-    const known: Known = { ignored: ruled || boundary, boundary, below: new Map() };
+    if (neverTracked(name) || this.#judge(path, name, true, chain)) return RULED_OUT;
+    const boundary = this.#isBoundary(path);
+    const known: Known = { ignored: boundary, boundary, below: new Map() };
     parent.below.set(name, known);
     return known;
   }

@@ -1,7 +1,7 @@
 import constants from "node:constants";
 import { type DirectoryHandle, errnoOf } from "../../base/index.ts";
 import { TEMP_PREFIX } from "../files/index.ts";
-import { type Sink, type Source, SourceFailure, type WatcherDeps } from "./source.ts";
+import { makesRules, type Sink, type Source, SourceFailure, type WatcherDeps } from "./source.ts";
 
 /** A symlink is not followed: it is no directory of this tree. */
 const OPEN_DIRECTORY = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW;
@@ -218,7 +218,7 @@ export class NativeSource implements Source {
     if (name.startsWith(TEMP_PREFIX)) return;
     const child = join(path, name);
     if (renamed) this.#look(path, name);
-    else if (!this.#deps.ignored(child, this.#watched.has(child))) this.#sink.path(child);
+    else if (makesRules(child) || !this.#deps.ignored(child, this.#watched.has(child))) this.#sink.path(child);
   }
 
   /** A watch ended by itself: its directory is looked at, and watched anew if it is still there. */
@@ -282,7 +282,7 @@ export class NativeSource implements Source {
 
   async #lookAt(path: string, name: string): Promise<void> {
     const identity = name === ".git" ? undefined : this.#identityAt(path);
-    if (identity === undefined) this.#came(path, name);
+    if (identity === undefined) this.#came(path);
     else await this.#cameDirectory(path, identity);
   }
 
@@ -302,12 +302,12 @@ export class NativeSource implements Source {
       }
     }
     for (const child of [...(this.#watched.get(directory)?.below ?? [])])
-      if (!found.has(child.slice(child.lastIndexOf("/") + 1))) this.#came(child, undefined);
-    for (const name of names) if (!found.has(name) && !name.startsWith(TEMP_PREFIX)) this.#came(join(directory, name), name);
+      if (!found.has(child.slice(child.lastIndexOf("/") + 1))) this.#came(child);
+    for (const name of names) if (!found.has(name) && !name.startsWith(TEMP_PREFIX)) this.#came(join(directory, name));
     for (const name of found) {
       const path = join(directory, name);
       if (name === ".git") {
-        if (names.has(name)) this.#came(path, name);
+        if (names.has(name)) this.#came(path);
         continue;
       }
       if (names.size > 0 && !names.has(name) && this.#watched.has(path)) continue;
@@ -318,16 +318,15 @@ export class NativeSource implements Source {
   }
 
   /** What is no directory came to a path, or what was there went. */
-  #came(path: string, name: string | undefined): void {
+  #came(path: string): void {
     const was = this.#watched.has(path);
     if (was) this.#forget(path);
-    // A `.git` below the root draws a boundary: whoever keeps the rules must hear of it.
-    if (was || (name === ".git" && path !== ".git") || !this.#deps.ignored(path, false)) this.#sink.path(path);
+    if (was || makesRules(path) || !this.#deps.ignored(path, false)) this.#sink.path(path);
   }
 
   async #cameDirectory(path: string, identity: Identity): Promise<void> {
     if (this.#deps.ignored(path, true)) {
-      if (this.#watched.has(path)) this.#came(path, undefined);
+      if (this.#watched.has(path) || makesRules(path)) this.#came(path);
       return;
     }
     this.#sink.path(path);

@@ -41,6 +41,14 @@ export interface Sink {
   root(): void;
 }
 
+/**
+ * Whether ignore rules are read from a path: a `.gitignore`, or a `.git` below the root, which draws a boundary. Such a path is told whatever the rules
+ * say of it: they may hide the very file they are in, and whoever keeps them must hear that it changed.
+ */
+export function makesRules(path: string): boolean {
+  return /(^|\/)\.gitignore$|\/\.git$/.test(path);
+}
+
 /** Why a source cannot watch. */
 export class SourceFailure extends Error {
   override readonly name = "SourceFailure";

@@ -66,5 +66,5 @@ export interface WatchHealth {
   readonly note: string;
 }
 
-/** What a watcher is told of ignored paths; asked before a directory is watched and before a path is hinted. */
+/** What a watcher is told of ignored paths; asked before a directory is watched and before a path is hinted, but not of a path that rules are read from. */
 export type Ignored = (path: string, isDirectory: boolean) => boolean;
