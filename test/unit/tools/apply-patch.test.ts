@@ -272,6 +272,11 @@ describe("apply_patch preconditions", () => {
       "args/if_checksums: names a path that the patch neither updates nor deletes",
     ]);
     expect((await refusal(site, patch, { if_checksums: { a: sha("q") } }))[0]).toBe("stale_file");
+    symlinkSync("a", join(site.root, "link"));
+    expect((await refusal(site, patch, { if_checksums: { link: sha("q") } }))[0]).toBe("stale_file");
+    // Whichever of two sections opens the file, and whatever name it has there.
+    const both = patchOf("*** Update File: link", "@@", "-1", "+one", "*** Update File: a", "@@", "-2", "+two");
+    expect((await refusal(site, both, { if_checksums: { a: sha("q") } }))[0]).toBe("stale_file");
     await apply(site, patch, { if_checksums: { "./a": sha("1\n2\n3\n").toUpperCase() } });
     expect(site.text("a")).toBe("one\n2\n3\n");
   });

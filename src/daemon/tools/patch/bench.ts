@@ -31,7 +31,7 @@ export interface Result {
 /** The files a patch works on: each is read once, and sections that speak of one file see what the ones before made of it. */
 export class PatchBench {
   readonly #context: ReadContext;
-  /** By spelling, as the patch writes it. */
+  /** By canonical path. */
   readonly #checksums: ReadonlyMap<string, string>;
   readonly #works = new Map<string, Work>();
 
@@ -104,7 +104,7 @@ export class PatchBench {
     const path = this.#context.workspace.canonical(toolPath(asked));
     const known = this.#works.get(path);
     if (known !== undefined) return known;
-    const found = await openTarget(this.#context, asked, this.#checksums.get(toolPath(asked))).catch((thrown: unknown) => {
+    const found = await openTarget(this.#context, asked, this.#checksums.get(path)).catch((thrown: unknown) => {
       if (thrown instanceof GinError && thrown.reason === "PATH_NOT_FOUND") return undefined;
       throw thrown;
     });

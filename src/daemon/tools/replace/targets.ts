@@ -1,5 +1,6 @@
 import { GinError, type Reason } from "../../base/index.ts";
 import { compileGlob, type Scope } from "../../search/index.ts";
+import { refuseOthers } from "../edit/checksums.ts";
 import { type EditTarget, openTarget } from "../edit/target.ts";
 import { toolPath } from "../files/path.ts";
 import { mayLook } from "../search/scope.ts";
@@ -42,6 +43,7 @@ export async function candidates(
       found.set(one.path, await opened(context, one.path, one.error, checksums.get(one.path)));
     }
   }
+  refuseOthers(checksums, found, "names a path that files and include do not mean");
   return [...found.values()];
 }
 
@@ -99,8 +101,10 @@ async function opened(
   error: GinError | undefined,
   checksum: string | undefined,
 ): Promise<Candidate> {
-  if (error !== undefined) return { path, target: undefined, error };
+  // Of a file that is gone its checksum has to say more than that it was not found.
+  if (error !== undefined && checksum === undefined) return { path, target: undefined, error };
   try {
+    if (error !== undefined) return { path, target: await openTarget(context, path, checksum), error: undefined };
     const { stat } = await context.workspace.facts(path, { authorise: context.authorise, sampleBytes: 0 });
     if (stat.kind === "file" && stat.size > REPLACED_BYTES) throw tooLarge(path);
     return { path, target: await openTarget(context, path, checksum), error: undefined };

@@ -8,16 +8,59 @@ export const REPLACE_MS = 30_000;
 /** Megabytes of heap the thread may take. */
 const HEAP_MB = 1024;
 
+/** Jobs at the same time: each thread may take HEAP_MB. */
+const MOST_THREADS = 2;
+
+let running = 0;
+/** Jobs that wait for one of them to end, first come first served. */
+const waiting = new Set<() => void>();
+
 /**
- * Replaces in a thread of its own, so that no pattern holds anybody up. Rejects with INVALID_REGEX, INVALID_REQUEST, CANCELLED,
+ * Replaces in a thread of its own, so that no pattern holds anybody up; waits while MOST_THREADS are at work. Rejects with INVALID_REGEX, INVALID_REQUEST, CANCELLED,
  * DEADLINE_EXCEEDED past the time limit, RESOURCE_LIMIT when it takes too much memory.
  */
-export function replaceInThread(
+export async function replaceInThread(
   job: ReplaceJob,
   clock: Clock,
   signal: AbortSignal,
   ms = REPLACE_MS,
 ): Promise<readonly ReplacedFile[]> {
+  await turn(signal);
+  try {
+    return await inThread(job, clock, signal, ms);
+  } finally {
+    const [next] = waiting;
+    if (next === undefined) running -= 1;
+    else next();
+  }
+}
+
+/** Waits for a place among the running jobs; whoever ends hands his on. Throws CANCELLED. */
+async function turn(signal: AbortSignal): Promise<void> {
+  if (running < MOST_THREADS) {
+    running += 1;
+    return;
+  }
+  await new Promise<void>((resolve, reject) => {
+    const over = (): void => {
+      waiting.delete(begin);
+      signal.removeEventListener("abort", abort);
+    };
+    const begin = (): void => {
+      over();
+      resolve();
+    };
+    const abort = (): void => {
+      over();
+      reject(cancelled());
+    };
+    waiting.add(begin);
+    signal.addEventListener("abort", abort);
+    if (signal.aborted) abort();
+  });
+}
+
+function inThread(job: ReplaceJob, clock: Clock, signal: AbortSignal, ms: number): Promise<readonly ReplacedFile[]> {
   return new Promise((resolve, reject) => {
     if (signal.aborted) {
       reject(cancelled());

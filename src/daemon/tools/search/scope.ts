@@ -108,8 +108,8 @@ async function sameFile(context: ReadContext, { path, sha256 }: { path: string; 
   });
 }
 
-/** The canonical path; undefined where nothing is. */
-function canonical({ workspace, authorise }: ReadContext, asked: string): string | undefined {
+/** The canonical path; undefined where nothing is, for who may know that. Throws SCOPE_FORBIDDEN. */
+export function canonical({ workspace, authorise }: ReadContext, asked: string): string | undefined {
   try {
     return workspace.canonical(asked);
   } catch (thrown) {
