@@ -413,7 +413,7 @@ export interface StoreReader extends OriginReads, AnnotationReads, MemoryReads {
   firstImported(workspace: number, path: string): PathState;
   request(scope: number, principal: string, id: string): RequestRow | undefined;
   openSaves(workspace: number): OpenSave[];
-  /** Displaced files that were still open, with the hash of what was last seen in them. */
+  /** Displaced files that were still open, or could not be looked at. */
   lingering(workspace: number): { readonly temp: string; readonly path: string }[];
   leases(workspace: number): LeaseRow[];
   lease(id: string): LeaseRow | undefined;
