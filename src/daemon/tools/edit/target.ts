@@ -46,6 +46,25 @@ export async function openTarget(context: ReadContext, asked: string, checksum: 
   return { path, bytes: Buffer.from(base.buffer, base.byteOffset, base.byteLength), sha256: checksum, current };
 }
 
+/** What the files of one call may still come to, so that one call holds no more of them in memory than the largest file there may be. */
+export class Room {
+  #left = CHANGE_BYTES;
+
+  /** Counts a file that was opened. Throws RESOURCE_LIMIT. */
+  take({ bytes, current }: EditTarget): void {
+    this.#left -= Math.max(bytes.byteLength, current.bytes.byteLength);
+    if (this.#left >= 0) return;
+    throw new GinError(
+      "RESOURCE_LIMIT",
+      `the call's files have more than ${CHANGE_BYTES} bytes together`,
+      "change fewer of them at once",
+      {
+        facts: { limit: CHANGE_BYTES, unit: "bytes" },
+      },
+    );
+  }
+}
+
 /** Whether the file is not what the caller said. */
 export function isStale(target: EditTarget): boolean {
   return target.sha256 !== target.current.sha256;

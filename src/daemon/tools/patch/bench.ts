@@ -1,6 +1,6 @@
 import { GinError, type Json } from "../../base/index.ts";
 import type { EditInput } from "../../workspace/index.ts";
-import { type EditTarget, openTarget } from "../edit/target.ts";
+import { type EditTarget, openTarget, Room } from "../edit/target.ts";
 import { toolPath } from "../files/path.ts";
 import type { ReadContext } from "../types.ts";
 
@@ -34,6 +34,7 @@ export class PatchBench {
   /** By canonical path. */
   readonly #checksums: ReadonlyMap<string, string>;
   readonly #works = new Map<string, Work>();
+  readonly #room = new Room();
 
   constructor(context: ReadContext, checksums: ReadonlyMap<string, string>) {
     this.#context = context;
@@ -108,6 +109,7 @@ export class PatchBench {
       if (thrown instanceof GinError && thrown.reason === "PATH_NOT_FOUND") return undefined;
       throw thrown;
     });
+    if (found !== undefined) this.#room.take(found);
     const work: Work = { path, found, now: found?.bytes ?? null, from: undefined };
     this.#works.set(path, work);
     return work;
