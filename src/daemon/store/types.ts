@@ -276,8 +276,8 @@ export interface Commands extends OriginCommands, AnnotationCommands, GarbageCom
     out: null;
   };
   /**
-   * durable. The whole tree was looked at: the base becomes the checkpoint of generation 0, which is not in the log. False, and nothing done, when
-   * the workspace has another epoch or was imported already.
+   * durable. The whole tree was looked at: the base becomes the checkpoint of generation 0, which is not in the log. Nothing is done when it is
+   * "stale" (the workspace has another epoch, or was imported already), or when one of the contents it counts on is "missing".
    */
   "workspace.imported": {
     in: {
@@ -285,9 +285,11 @@ export interface Commands extends OriginCommands, AnnotationCommands, GarbageCom
       readonly epoch: number;
       readonly base: BaseCheckpoint;
       readonly nodes: readonly TreeNode[];
+      /** Contents it brings back into a tree that the store had when it was made. */
+      readonly counts: readonly Hash[];
       readonly gitCommit: string;
     };
-    out: boolean;
+    out: "done" | "stale" | "missing";
   };
   /** durable. Epoch + 1 for each workspace; `renew` mints new incarnations and a new lease incarnation. */
   takeover: {

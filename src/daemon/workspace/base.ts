@@ -1,5 +1,13 @@
 import { GinError, toGinError } from "../base/index.ts";
-import { type BaseCheckpoint, type Content, type PathChange, type PathState, sameState, type TreeNode } from "../store/index.ts";
+import {
+  type BaseCheckpoint,
+  type Content,
+  type Hash,
+  type PathChange,
+  type PathState,
+  sameState,
+  type TreeNode,
+} from "../store/index.ts";
 import { CommitBuilder, type Line, viewAt } from "./commit-builder.ts";
 import { fileContent, linkContent } from "./content.ts";
 import type { WorkspaceDeps } from "./deps.ts";
@@ -16,6 +24,8 @@ const AT_ONCE = 256;
 export interface Base {
   readonly base: BaseCheckpoint;
   readonly nodes: readonly TreeNode[];
+  /** Contents that no checkpoint before the base need name: gc may take them until the base is recorded. */
+  readonly counts: readonly Hash[];
   readonly gitCommit: string;
 }
 
@@ -41,9 +51,12 @@ export async function makeBase(deps: WorkspaceDeps, until: Line, head: HeadTree 
       : await asCommitted(deps, git, until, head, imported, check);
   const build = new CommitBuilder(viewAt(deps, until), { generation: -1, head: "", tree: until.tree });
   const made = await build.checkpoint({ principal: "", requestId: "", message: "", cause: "import" }, changes);
+  const named = changes.flatMap(({ after }) => (after === null || after.size > CAPTURE_BYTES ? [] : [after.sha256]));
   return {
     base: { id: made.id, tree: made.tree, timeMs: made.timeMs },
     nodes: build.nodes,
+    // What HEAD gave was sent to the store; of what was imported once, damage may have taken something for good.
+    counts: head === undefined ? named.filter((sha256) => store.read.hasObject(sha256)) : named,
     gitCommit: head?.commit ?? "",
   };
 }
@@ -136,9 +149,9 @@ async function contentOf(
     const executable = kind === "file" && entry.executable;
     if (seen !== null && seen.kind === kind) {
       const bytes = deps.store.read.object(seen.sha256);
-      // Too large to be kept: the same size has to do.
-      const clean = bytes === undefined ? (await git.size(entry.blob)) === seen.size : await git.isClean(entry, bytes);
-      if (clean) return { ...seen, executable };
+      // Too large to be kept: the same size has to do. What should have been kept and is not is taken from HEAD.
+      const sameSize = async () => seen.size > CAPTURE_BYTES && (await git.size(entry.blob)) === seen.size;
+      if (bytes === undefined ? await sameSize() : await git.isClean(entry, bytes)) return { ...seen, executable };
     }
     const blob = await git.blob(entry.blob);
     const content = kind === "symlink" ? linkContent(blob) : fileContent(blob, executable);

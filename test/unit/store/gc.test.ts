@@ -226,6 +226,31 @@ describe("gc", () => {
     expect(checkIntegrity(directory, true).problems).toEqual([]);
   });
 
+  it("takes nothing of a workspace before its import is over, for the base names what was found first; its rows stay too", async () => {
+    const { store, line, directory } = await place();
+    const other = await Line.make(store, "ws_2");
+    const imports = { cause: "import", principal: "", timeMs: 1 } as const;
+    await line.save({ f: bytes("found", 9_000), g: "g" }, { journal: [] }, imports);
+    for (let round = 0; round < 20; round++) {
+      await line.save({ f: bytes(`v${round}`, 9_000) }, { journal: [] }, { timeMs: 1 });
+      await other.save({ f: bytes(`w${round}`, 9_000) }, { journal: [] }, { timeMs: 1 });
+    }
+    const all = limits({ nowMs: 100 * DAY, checkpointCount: 3, targetBytes: 0 });
+    await collect(store, all);
+    const there = () => ["found", "v0", "v18", "w0", "w18"].map((name) => store.read.hasObject(sha(bytes(name, 9_000))));
+    expect(there()).toEqual([true, true, true, false, false]);
+    expect([line, other].map(({ rowid }) => store.read.workspace(rowid)?.keptFrom)).toEqual([0, 20]);
+    expect(store.read.firstImported(line.rowid, "f")?.sha256).toBe(sha(bytes("found", 9_000)));
+    expect([...holes(line), ...holes(other)]).toEqual([]);
+    const base = { id: "ck_base", tree: store.read.checkpointAt(line.rowid, 1)?.tree ?? "", timeMs: 5 };
+    const end = { workspace: line.rowid, epoch: line.epoch, base, nodes: [], counts: [], gitCommit: "" };
+    expect(await store.write("workspace.imported", end)).toBe("done");
+    await collect(store, all);
+    expect(there()).toEqual([true, false, false, false, false]);
+    expect(holes(line)).toEqual([]);
+    expect(checkIntegrity(directory, true).problems).toEqual([]);
+  });
+
   it("leaves the rows by which annotated lines are followed", async () => {
     const { store, line } = await place();
     const ids: string[] = [];
