@@ -143,6 +143,10 @@ export class WorkspaceActor implements Workspace {
     return this.#tracker.sync(signal);
   }
 
+  settle(signal?: AbortSignal): Promise<State> {
+    return this.#tracker.settle(signal);
+  }
+
   importProgress(): ImportProgress {
     return this.#tracker.progress();
   }

@@ -54,7 +54,10 @@ export class Tracker {
   #done: boolean;
   #baseCommit: string;
   #progress: Tally = { files: 0, bytes: 0, directoriesLeft: 0, unreadable: 0, note: "" };
-  #waiters: Waiter[] = [];
+  /** For the next look. */
+  readonly #waiters: Waiter[] = [];
+  /** For the one under way, until it has ended. */
+  #present: Waiter[] | undefined;
   #running: Promise<void> | undefined;
   #retry: (() => void) | undefined;
   #wait = FIRST_WAIT_MS;
@@ -92,17 +95,41 @@ export class Tracker {
   }
 
   /** As Workspace.sync. */
-  sync(signal: AbortSignal | undefined): Promise<State> {
-    if (this.#end.signal.aborted) return Promise.reject(new GinError("BUSY", "the workspace is being closed"));
-    if (signal?.aborted === true) return Promise.reject(cancelled());
-    if (this.#deps.import === true && !this.#done) return Promise.reject(notReady(this.progress()));
+  async sync(signal: AbortSignal | undefined): Promise<State> {
+    this.#mayLook(signal);
+    this.#wanted.whole = true;
+    return this.#nextLook(signal);
+  }
+
+  /** As Workspace.settle. */
+  async settle(signal: AbortSignal | undefined): Promise<State> {
+    this.#mayLook(signal);
+    if ((await this.#deps.watcher?.settled()) !== true) return this.sync(signal);
+    for (const path of this.#patience.take()) this.#wanted.add(path, this.#deps.ignore?.changed(path));
+    this.#mayLook(signal);
+    if (!this.#wanted.empty) return this.#nextLook(signal);
+    // The look under way has taken the hints: what they were of is recorded when it ends.
+    return this.#present === undefined ? this.#host.state() : this.#await(this.#present, signal);
+  }
+
+  #mayLook(signal: AbortSignal | undefined): void {
+    if (this.#end.signal.aborted) throw new GinError("BUSY", "the workspace is being closed");
+    if (signal?.aborted === true) throw cancelled();
+    if (this.#deps.import === true && !this.#done) throw notReady(this.progress());
+  }
+
+  /** The state once what is wanted now was looked at. */
+  #nextLook(signal: AbortSignal | undefined): Promise<State> {
+    const state = this.#await(this.#waiters, signal);
+    this.#retryNow();
+    this.#run();
+    return state;
+  }
+
+  #await(waiters: Waiter[], signal: AbortSignal | undefined): Promise<State> {
     return new Promise((resolve, reject) => {
-      const waiter: Waiter = { resolve, reject };
       signal?.addEventListener("abort", () => reject(cancelled()), { once: true });
-      this.#waiters.push(waiter);
-      this.#wanted.whole = true;
-      this.#retryNow();
-      this.#run();
+      waiters.push({ resolve, reject });
     });
   }
 
@@ -167,6 +194,7 @@ export class Tracker {
   async #look(): Promise<void> {
     // Whoever asks from now on asks for the next one.
     const waiters = this.#waiters.splice(0);
+    this.#present = waiters;
     const work = this.#wanted.take();
     try {
       if (work.whole && (await this.#readRules())) await this.#deps.watcher?.refresh("");
@@ -192,6 +220,7 @@ export class Tracker {
       }
       this.#wait = FIRST_WAIT_MS;
       this.#problem = "";
+      this.#present = undefined;
       for (const waiter of waiters) waiter.resolve(this.#host.state());
       await this.#cache.flush().catch((thrown: unknown) => this.#cacheLost(thrown));
     } catch (thrown) {
@@ -200,6 +229,7 @@ export class Tracker {
   }
 
   #failed(error: GinError, waiters: readonly Waiter[]): void {
+    this.#present = undefined;
     for (const waiter of waiters) waiter.reject(error);
     if (this.#end.signal.aborted || this.#host.stopped()) return;
     this.#problem = error.message;

@@ -66,6 +66,7 @@ function handWatcher(): Watcher & { hooks: () => WatcherHooks; refreshed: string
       refreshed.push(at);
     },
     flush() {},
+    settled: async () => false,
     health: () => ({ kind: "native", state: "watching", directories: 1, note: "" }),
     async close() {},
   };

@@ -69,6 +69,11 @@ export class ChokidarSource implements Source {
     return renewed;
   }
 
+  /** It looks at what it hears of before it tells, and for how long is not known. */
+  async settled(): Promise<boolean> {
+    return false;
+  }
+
   count(): number {
     return Object.keys(this.#watcher?.getWatched() ?? {}).length;
   }

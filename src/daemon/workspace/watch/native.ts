@@ -9,6 +9,8 @@ const OPEN_DIRECTORY = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_
 const SLICE_MS = 10;
 /** Directories held open one in the other while a tree is watched. */
 const DEPTH = 64;
+/** Milliseconds for which directories that come are waited for, where others never stop to come. */
+const SETTLING_MS = 2_000;
 /** Names of one directory that are looked at one by one; of more, the directory's list is read. */
 const FEW = 16;
 /** Errors of a directory that went, or that is not for us: it is left out. */
@@ -74,6 +76,18 @@ export class NativeSource implements Source {
     else await this.#watchTree(directory, false);
   }
 
+  async settled(): Promise<boolean> {
+    const until = this.#deps.clock.monotonicMs() + SETTLING_MS;
+    // The kernel queues an event within the call that causes it, and the loop takes the whole queue in one turn. Two: the first may be this turn's rest.
+    await turn();
+    await turn();
+    while (this.#draining && !this.#closed) {
+      if (this.#deps.clock.monotonicMs() > until) return false;
+      await turn();
+    }
+    return !this.#closed;
+  }
+
   count(): number {
     return this.#watched.size;
   }
@@ -102,7 +116,7 @@ export class NativeSource implements Source {
       for (const _ of this.#visit(path, fd, tell, rest, 0)) {
         if (this.#closed) break;
         if (clock.monotonicMs() < until) continue;
-        await new Promise<void>((resolve) => setImmediate(resolve));
+        await turn();
         until = clock.monotonicMs() + SLICE_MS;
       }
     }
@@ -370,6 +384,8 @@ export class NativeSource implements Source {
   }
 }
 
+/** One turn of the event loop. */
+const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 const identityOf = ({ ino, birthtimeNs }: { ino: bigint; birthtimeNs: bigint }): Identity => ({ inode: ino, born: birthtimeNs });
 const procName = (fd: number): string => `/proc/self/fd/${fd}`;
 const join = (directory: string, name: string): string => (directory === "" ? name : `${directory}/${name}`);

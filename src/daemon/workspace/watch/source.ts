@@ -23,6 +23,8 @@ export interface Source {
   /** Resolves when everything is watched. Rejects with SourceFailure when it cannot be. */
   start(): Promise<void>;
   refresh(directory: string): Promise<void>;
+  /** Resolves when all that the system had told of when this was called is in the sink; false when that is not known to be all. */
+  settled(): Promise<boolean>;
   /** Directories watched now. */
   count(): number;
   close(): Promise<void>;
