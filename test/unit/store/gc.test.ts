@@ -2,8 +2,8 @@ import { createHash } from "node:crypto";
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { systemClock } from "../../../src/daemon/base/index.ts";
-import { checkIntegrity, createCollector } from "../../../src/daemon/store/index.ts";
+import { GinError, systemClock } from "../../../src/daemon/base/index.ts";
+import { checkIntegrity, createCollector, type Store } from "../../../src/daemon/store/index.ts";
 import { chance } from "../../helpers/random.ts";
 import { scaled } from "../../helpers/scale.ts";
 import { freshDirectory, Line, opened, sha } from "./fixture.ts";
@@ -69,6 +69,30 @@ describe("a collector", () => {
     expect(asked).toEqual(["f", "g0", "g1"].map((path) => [line.rowid, path, 10, true]));
     expect(warned).toEqual(["origins of some paths could not be kept"]);
     expect(store.read.hasObject(sha(bytes("0", 9_000)))).toBe(false);
+    await collector.close();
+  });
+
+  it("that failed by itself leaves the store alone for an hour, and then tries again", async () => {
+    const { store } = await place();
+    let runs = 0;
+    let ahead = 0;
+    const refusing: Store = {
+      read: store.read,
+      trees: store.trees,
+      write(command, value) {
+        if (command === "gc.begin" && ++runs === 1) return Promise.reject(new GinError("STORE_CORRUPT", "injected"));
+        return store.write(command, value);
+      },
+      close: () => store.close(),
+    };
+    const clock = { ...systemClock, monotonicMs: () => systemClock.monotonicMs() + ahead };
+    const collector = createCollector({ ...parts, store: refusing, clock, quotaBytes: 2 ** 30 });
+    await expect(collector.tend()).rejects.toMatchObject({ reason: "STORE_CORRUPT" });
+    await collector.tend();
+    expect([runs, store.read.facts().collectedMs]).toEqual([1, 0]);
+    ahead = 3_600_001;
+    await collector.tend();
+    expect([runs, store.read.facts().collectedMs > 0]).toEqual([2, true]);
     await collector.close();
   });
 
