@@ -62,6 +62,7 @@ export class WorkspaceActor implements Workspace {
       line: () => this.#line,
       state: () => this.state(),
       record: (burst) => this.#record(burst),
+      absorb: (path) => this.#absorb(path),
       waits: (path) => this.#waits(path),
       stopped: () => this.#stopped !== undefined,
     });

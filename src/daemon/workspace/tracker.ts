@@ -17,6 +17,9 @@ const LONGEST_WAIT_MS = 30_000;
 /** How old the rules from outside the root may be when the whole tree is looked at, in milliseconds. */
 const OUTER_RULES_MS = 60_000;
 
+/** Looks in a row that find a path changed through gin meanwhile, before such paths take turns of their own. */
+const LOOKS = 3;
+
 /** What the tracker asks of the actor. */
 export interface TrackerHost {
   /** The head in memory. */
@@ -24,6 +27,8 @@ export interface TrackerHost {
   state(): State;
   /** Takes a turn that records what a look found; gives the head then, and the paths that changed through gin meanwhile. */
   record(burst: Burst): Promise<{ readonly line: Line; readonly again: readonly string[] }>;
+  /** Takes a turn that looks at one path and records what is there: nothing can come between the two. */
+  absorb(path: string): Promise<unknown>;
   /** Whether a path is committed and not on disk yet. */
   waits(path: string): boolean;
   /** Whether nothing is written any more. */
@@ -34,6 +39,8 @@ export interface TrackerHost {
 interface Waiter {
   readonly resolve: (state: State) => void;
   readonly reject: (error: unknown) => void;
+  /** Looks it was told nothing after. */
+  looks: number;
 }
 
 /**
@@ -129,7 +136,7 @@ export class Tracker {
   #await(waiters: Waiter[], signal: AbortSignal | undefined): Promise<State> {
     return new Promise((resolve, reject) => {
       signal?.addEventListener("abort", () => reject(cancelled()), { once: true });
-      waiters.push({ resolve, reject });
+      waiters.push({ resolve, reject, looks: 0 });
     });
   }
 
@@ -173,7 +180,7 @@ export class Tracker {
       },
       overflow: () =>
         new Promise((resolve) => {
-          this.#waiters.push({ resolve: () => resolve(), reject: () => resolve() });
+          this.#waiters.push({ resolve: () => resolve(), reject: () => resolve(), looks: 0 });
           this.#wanted.whole = true;
           this.#retryNow();
           this.#run();
@@ -221,10 +228,26 @@ export class Tracker {
       this.#wait = FIRST_WAIT_MS;
       this.#problem = "";
       this.#present = undefined;
-      for (const waiter of waiters) waiter.resolve(this.#host.state());
+      await this.#answer(waiters, again);
       await this.#cache.flush().catch((thrown: unknown) => this.#cacheLost(thrown));
     } catch (thrown) {
       this.#failed(toGinError(thrown), waiters);
+    }
+  }
+
+  /** Not before what a save came in between of is recorded as well: those paths are part of what was asked for. */
+  async #answer(waiters: readonly Waiter[], again: readonly string[]): Promise<void> {
+    const last = waiters.filter((waiter) => again.length === 0 || ++waiter.looks === LOOKS);
+    this.#waiters.unshift(...waiters.filter((waiter) => !last.includes(waiter)));
+    try {
+      if (last.length > 0) for (const path of again) await this.#host.absorb(path);
+      for (const waiter of last) waiter.resolve(this.#host.state());
+    } catch (thrown) {
+      const error = toGinError(thrown);
+      // No file any more: the next look goes by what is there now.
+      const isGone = error.reason === "NOT_A_FILE" || error.reason === "NOT_A_DIRECTORY";
+      const busy = new GinError("BUSY", "files change while they are looked at", undefined, { retryAfterMs: 100 });
+      for (const waiter of last) waiter.reject(isGone ? busy : error);
     }
   }
 

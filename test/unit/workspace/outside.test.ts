@@ -1,8 +1,9 @@
 import { execFileSync } from "node:child_process";
 import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it, vi } from "vitest";
 import { type Fs, GinError, nodeCommands, nodeFs, systemClock } from "../../../src/daemon/base/index.ts";
+import { type Commands, openStore, type Store } from "../../../src/daemon/store/index.ts";
 import {
   createIgnoreRules,
   type IgnoreRules,
@@ -15,6 +16,7 @@ import { tempDir } from "../../helpers/temp.ts";
 import { hashOf } from "../../kernel/workspace/model.ts";
 import { openSite, type Site, saveInput } from "../../kernel/workspace/site.ts";
 import { imported, loggedOf, readTarget, shifted, treeOf } from "../../kernel/workspace/whole.ts";
+import { collect, limits } from "../store/gc-model.ts";
 
 const hash = (value: string): string => hashOf(Buffer.from(value));
 
@@ -168,6 +170,35 @@ describe("a look at the whole tree", () => {
     expect((await Promise.all(others)).map((state) => state.generation)).toEqual([2, 2]);
   });
 
+  it("answers only when also what it could not record at once is recorded", async () => {
+    put("a", "a\n");
+    mkdirSync(join(directory, "data"));
+    const store = await openStore({ directory: join(directory, "data"), inline: true });
+    let rounds = 0;
+    let takes = false;
+    const site = await open({
+      store: {
+        read: store.read,
+        trees: store.trees,
+        async write(command, value) {
+          if (command === "commit" && takes && ++rounds <= 8) {
+            // What was sent ahead of its checkpoint is gone before that is committed; gc leaves the newest content where it is.
+            await store.write("objects", { objects: [{ sha256: hash(`${rounds}`), bytes: Buffer.from(`${rounds}`) }] });
+            await collect(store, limits());
+          }
+          return store.write(command, value);
+        },
+        close: () => store.close(),
+      },
+    });
+    put("a", "A\n");
+    takes = true;
+    const state = await site.workspace.sync();
+    expect(treeOf(site)).toEqual({ a: hash("A\n") });
+    expect([state, site.store.read.hasObject(hash("A\n"))]).toEqual([site.workspace.state(), true]);
+    expect(rounds).toBeGreaterThan(1);
+  });
+
   it("does not take what a save made for a change outside", async () => {
     put("a", "a\n");
     const site = await open();
@@ -204,6 +235,35 @@ describe("a look at the whole tree", () => {
     await site.workspace.sync();
     // Its times are those of now by this clock: it is read each time.
     expect(opened.length).toBe(4);
+  });
+
+  it("believes nothing from before the clock was set back although that could not be written down at once", async () => {
+    mkdirSync(join(directory, "data"));
+    const store = await openStore({ directory: join(directory, "data"), inline: true });
+    const cleared: boolean[] = [];
+    let refuses = false;
+    const refusing: Store = {
+      read: store.read,
+      trees: store.trees,
+      write(command, value) {
+        if (command === "looked") cleared.push((value as Commands["looked"]["in"]).clear);
+        if (command !== "looked" || !refuses) return store.write(command, value);
+        return Promise.reject(new GinError("DISK_FULL", "injected"));
+      },
+      close: () => store.close(),
+    };
+    let ahead = 10_000;
+    put("a", "a\n");
+    const site = await open({ store: refusing, clock: shifted(() => ahead) });
+    await site.workspace.sync();
+    cleared.length = 0;
+    ahead -= 3_600_000;
+    refuses = true;
+    await site.workspace.sync();
+    ahead += 3_600_000;
+    refuses = false;
+    await site.workspace.sync();
+    await vi.waitFor(() => expect(cleared).toEqual([true, true]));
   });
 });
 
