@@ -178,8 +178,11 @@ export class Finisher {
   /** Everything looked at, marked and synced. What somebody still has open is left under its temp name, for the next start. */
   async close(from: Line): Promise<void> {
     let line = from;
-    // A repair that puts a waiting path in place may displace something once more.
-    for (let round = 0; this.#late.size > 0 && round < 3; round++) line = await this.repair(line, true);
+    // A repair that puts a waiting path in place may displace something once more; what is open was looked at then.
+    for (let known = -1, round = 0; this.#late.size > 0 && this.#late.added !== known && round < 3; round++) {
+      known = this.#late.added;
+      line = await this.repair(line, true);
+    }
     this.#late.close();
     await this.marks.flush();
     await this.#durable.flush();

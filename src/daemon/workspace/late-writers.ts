@@ -48,6 +48,8 @@ export class LateWriters {
   /** Journals that stay until their files were looked at once. */
   readonly #held = new Map<string, HeldSave>();
   #timer: (() => void) | undefined;
+  /** Files ever given to watch. */
+  added = 0;
 
   /** `due` asks for a turn in which `look` may run; `free` hears of each save whose journal may go. */
   constructor(deps: WorkspaceDeps, due: () => void, free: (save: HeldSave) => void) {
@@ -65,6 +67,7 @@ export class LateWriters {
   add(files: readonly Lingering[], saves: readonly HeldSave[] = []): void {
     const ids = saves.map((save) => save.id);
     for (const file of files) this.#watch(file, ids, file.writers === "unknown" ? GRACE_MS : FIRST_WAIT_MS);
+    this.added += files.length;
     for (const save of saves) this.#held.set(save.id, save);
     this.#schedule();
     this.#release();

@@ -200,6 +200,29 @@ it("two displaced files of one path, both written to late, are both recorded", a
   expect([kept(next, "theirs 0"), kept(next, "theirs 1"), onDisk(directory)]).toEqual([true, true, "next"]);
 });
 
+it("a displaced file that is open at the end of the daemon is read once", async () => {
+  const directory = tempDir("read-once");
+  aged(directory, "old");
+  let fd = -1;
+  let looks = 0;
+  const counting: Fs = {
+    ...nodeFs,
+    readSync(from, ...given) {
+      if (readTarget(`/proc/self/fd/${from}`).includes(`/${TEMP_PREFIX}`)) looks++;
+      return nodeFs.readSync(from, ...given);
+    },
+  };
+  const opens = once("save.committed", () => (fd = openSync(join(directory, "ws", "a"), "r+")));
+  // Its first look by itself is not due before the end.
+  const still: Clock = { ...systemClock, monotonicMs: () => 0, after: (ms, callback) => systemClock.after(ms * 1_000, callback) };
+  const site = await openSite(directory, { failPoints: opens, fs: counting, clock: still });
+  await change(site, "r1", "old", "ours");
+  looks = 0;
+  await site.close();
+  closeSync(fd);
+  expect(looks).toBe(1);
+});
+
 describe("a committed path that waits for the disk", () => {
   /** A site with `a` saved and not on disk, because something was in the way when it was to be put there. */
   async function waiting(directory: string): Promise<Site> {
