@@ -14,7 +14,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { beforeEach, expect, test } from "vitest";
-import { type Commands, nodeCommands, nodeFs, systemClock } from "../../../src/daemon/base/index.ts";
+import { type Commands, type Fs, nodeCommands, nodeFs, systemClock } from "../../../src/daemon/base/index.ts";
 import { type GitReader, readGit } from "../../../src/daemon/workspace/git/index.ts";
 import { runCommand } from "../../helpers/process.ts";
 import { atTeardown } from "../../helpers/teardown.ts";
@@ -56,8 +56,8 @@ async function commit(directory: string, files: Readonly<Record<string, string |
   return git(directory, "rev-parse", "HEAD");
 }
 
-async function reader(directory: string, commands: Commands = nodeCommands): Promise<GitReader> {
-  const found = await readGit(directory, { commands, fs: nodeFs, clock: systemClock, env: env() });
+async function reader(directory: string, commands: Commands = nodeCommands, fs: Fs = nodeFs): Promise<GitReader> {
+  const found = await readGit(directory, { commands, fs, clock: systemClock, env: env() });
   if (found.kind !== "work-tree") throw new Error(`not a work tree: ${found.note}`);
   atTeardown(() => found.git.close());
   return found.git;
@@ -251,6 +251,22 @@ test.each(["--git-path info/exclude", "core.excludesFile", "core.ignoreCase"])(
     await expect(ours.outerRules()).rejects.toMatchObject({ reason: "IO_FAILED" });
   },
 );
+
+test.each([
+  ["EMFILE", { reason: "IO_FAILED" }],
+  ["EACCES", { files: [] }],
+])("a file of rules that cannot be opened now (%s): as none only where it stays so", async (errno, wanted) => {
+  await git(repo, "init", "-q");
+  const fs: Fs = {
+    ...nodeFs,
+    openSync(path, flags, mode) {
+      if (String(path).endsWith("info/exclude")) throw Object.assign(new Error(errno), { code: errno, syscall: "open" });
+      return nodeFs.openSync(path, flags, mode);
+    },
+  };
+  const ours = await reader(repo, nodeCommands, fs);
+  expect(await ours.outerRules().catch((thrown) => thrown)).toMatchObject(wanted);
+});
 
 test("HEAD now is asked once a second at most", async () => {
   await git(repo, "init", "-q", "-b", "main");

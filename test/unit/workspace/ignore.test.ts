@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { getHeapStatistics, setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { beforeEach, expect, test } from "vitest";
-import { nodeFs, noFailPoints, systemRandom } from "../../../src/daemon/base/index.ts";
+import { type Fs, nodeFs, noFailPoints, systemRandom } from "../../../src/daemon/base/index.ts";
 import { openRoot } from "../../../src/daemon/workspace/files/index.ts";
 import { createIgnoreRules, type IgnoreRules } from "../../../src/daemon/workspace/ignore/index.ts";
 import { atTeardown } from "../../helpers/teardown.ts";
@@ -120,6 +120,31 @@ test("rules from outside are weaker than any file's, and may be replaced", () =>
   rules.setOuter({ prefix: "", files: [], ignoreCase: false });
   expect(rules.ignored("b", false)).toBe(false);
 });
+
+test.each(["EMFILE", "ENFILE", "ENOMEM", "EIO"])(
+  "rules that a busy system does not let read (%s) are those that were read before, and are read when it does",
+  (errno) => {
+    let fails = false;
+    const fs: Fs = {
+      ...nodeFs,
+      openSync(path, flags, mode) {
+        if (fails && String(path).endsWith(".gitignore")) throw Object.assign(new Error(errno), { code: errno, syscall: "open" });
+        return nodeFs.openSync(path, flags, mode);
+      },
+    };
+    const confined = openRoot(root, { fs, random: systemRandom, failPoints: noFailPoints });
+    atTeardown(() => confined.close());
+    const busy = createIgnoreRules({ root: confined, path: root, fs: nodeFs });
+    put("a/.gitignore", "x\n");
+    put("b/.gitignore", "x\n");
+    expect(busy.ignored("a/x", false)).toBe(true);
+    fails = true;
+    expect([busy.changed("a/.gitignore"), busy.listed("a", new Set([".gitignore"]))]).toEqual([undefined, []]);
+    expect([busy.ignored("a/x", false), busy.ignored("b/x", false)]).toEqual([true, false]);
+    fails = false;
+    expect([busy.ignored("a/x", false), busy.ignored("b/x", false)]).toEqual([true, true]);
+  },
+);
 
 test("rules from outside that are the same ones decide nothing anew, and say so", () => {
   const outer = (text: string) => ({ prefix: "", files: [{ directory: "", text }], ignoreCase: false });

@@ -1,7 +1,7 @@
 import constants from "node:constants";
 import { posix } from "node:path";
 import { errnoOf, type Fs, GinError, toGinError } from "../../base/index.ts";
-import type { OuterRules } from "../ignore/index.ts";
+import { type OuterRules, unknownRules } from "../ignore/index.ts";
 import type { Git } from "./run.ts";
 
 /** Longest file of rules that is read; a longer one is none. */
@@ -56,7 +56,7 @@ function readText(fs: Fs, path: string, follow: boolean): string | undefined {
   try {
     fd = fs.openSync(path, constants.O_RDONLY | constants.O_NONBLOCK | (follow ? 0 : constants.O_NOFOLLOW));
   } catch (thrown) {
-    if (errnoOf(thrown) === undefined) throw toGinError(thrown);
+    if (errnoOf(thrown) === undefined || unknownRules(thrown)) throw toGinError(thrown);
     return undefined;
   }
   try {

@@ -1,4 +1,4 @@
-import { errnoOf, type Fs } from "../../base/index.ts";
+import { errnoOf, type Fs, GinError } from "../../base/index.ts";
 import { type ConfinedRoot, TEMP_PREFIX } from "../files/index.ts";
 import { parseRules, type RuleList, toBytes } from "./parse.ts";
 import type { IgnoreRules, OuterRules } from "./types.ts";
@@ -39,6 +39,14 @@ const NOTHING: OuterRules = { prefix: "", files: [], ignoreCase: false };
 
 /** What is ignored by a rule: nothing in it is asked about, so nothing of it is kept, however many of them come and go. */
 const RULED_OUT: Known = { ignored: true, boundary: false, below: new Map() };
+
+/** Errors of a busy or failing system, which say nothing of the file. */
+const PASSING = new Set(["EMFILE", "ENFILE", "ENOMEM", "EIO"]);
+
+/** Whether reading rules failed so that there may well be some: as none that would let in what they hide. */
+export function unknownRules(thrown: unknown): boolean {
+  return PASSING.has(errnoOf(thrown instanceof GinError ? thrown.cause : thrown) ?? "");
+}
 
 /** Rules read from a root's directory as they are asked for. */
 export function createIgnoreRules(deps: IgnoreDeps): IgnoreRules {
@@ -128,7 +136,8 @@ class Rules implements IgnoreRules {
       return undefined;
     }
     const moved = directory !== "" && known.boundary !== this.#isBoundary(directory);
-    if (!moved && (known.rules === undefined || known.rules.text === this.#readRules(directory))) return undefined;
+    const now = known.rules === undefined ? undefined : this.#readRules(directory);
+    if (!moved && (now === undefined || known.rules?.text === now)) return undefined;
     forget();
     return directory;
   }
@@ -172,24 +181,27 @@ class Rules implements IgnoreRules {
   }
 
   #rulesOf(known: Known, directory: string): Placed {
-    if (known.rules === undefined) {
+    let { rules } = known;
+    if (rules === undefined) {
       const text = this.#readRules(directory);
-      known.rules = { text, list: parseRules(text, this.#fold) };
+      rules = { text: text ?? "", list: parseRules(text ?? "", this.#fold) };
+      // What could not be read for now is read when it is next asked about.
+      if (text !== undefined) known.rules = rules;
     }
     const below = directory === "" ? 0 : toBytes(directory, false).length + 1;
-    return { list: known.rules.list, skip: this.#prefix.length + below };
+    return { list: rules.list, skip: this.#prefix.length + below };
   }
 
-  /** A directory's own rules; none when there is no file, or only a symlink, which Git does not follow either. */
-  #readRules(directory: string): string {
+  /** A directory's own rules; none when there is no file, or only a symlink, which Git does not follow either. Undefined: they cannot be told now. */
+  #readRules(directory: string): string | undefined {
     const path = directory === "" ? RULES_NAME : `${directory}/${RULES_NAME}`;
     if (this.#isThere(path) === false) return "";
     try {
       const read = this.#deps.root.readFile(path, MAX_RULE_BYTES);
       return read.path === path ? read.bytes.toString("utf8") : "";
-    } catch {
-      // Missing, a directory, unreadable, too long, or the root itself is gone: no rules, and whoever asks learns the rest by himself.
-      return "";
+    } catch (thrown) {
+      // Missing, a directory, closed to us, too long, or the root itself is gone: no rules, and whoever asks learns the rest by himself.
+      return unknownRules(thrown) ? undefined : "";
     }
   }
 

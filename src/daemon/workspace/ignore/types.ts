@@ -3,7 +3,8 @@ export interface IgnoreRules {
   /**
    * Whether a canonical path is ignored: it or a directory above it is matched by a rule and not taken back, is named `.git`, is one of gin's
    * temps, or is (in) a directory that holds a `.git` of its own. The root never is. Cheap: what was decided for a directory is kept until it goes; a directory's
-   * .gitignore is read when it is first asked about. Never throws for what is on disk: rules that cannot be read are none.
+   * .gitignore is read when it is first asked about. Never throws for what is on disk: rules that cannot be read are
+   * none; those that were read hold while a busy system does not let them be read again.
    */
   ignored(path: string, isDirectory: boolean): boolean;
   /**
