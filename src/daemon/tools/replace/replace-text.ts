@@ -1,5 +1,6 @@
 import { RE2JS } from "re2js";
 import { GinError } from "../../base/index.ts";
+import { compileRe2 } from "../../search/index.ts";
 import { newlines } from "../edit/match.ts";
 import { type Binary, bytesOf, checkEncoding, encoded, type FileText, fileText, firstEnding, unixEnds } from "../edit/text.ts";
 import type { ReplaceJob } from "./messages.ts";
@@ -33,7 +34,8 @@ export function compileReplace(job: Omit<ReplaceJob, "files">): (bytes: Uint8Arr
     });
   }
   const flags = (job.caseInsensitive ? RE2JS.CASE_INSENSITIVE : 0) | (job.multiline ? RE2JS.MULTILINE : 0);
-  const regex = compiled(job.pattern, flags);
+  const then = "RE2 has no look-around and no back-references; escape what is meant as it stands";
+  const regex = compileRe2(job.pattern, flags, then);
   const pieces = parseTemplate(unixEnds(job.replacement));
   let made = 0;
   return (bytes, path) => {
@@ -46,23 +48,6 @@ export function compileReplace(job: Omit<ReplaceJob, "files">): (bytes: Uint8Arr
       return replaced;
     };
   };
-}
-
-function compiled(pattern: string, flags: number): RE2JS {
-  try {
-    return RE2JS.compile(pattern, flags);
-  } catch (thrown) {
-    const said =
-      thrown instanceof Error ? thrown.message.replace(/^error parsing regexp: /, "").slice(0, 200) : "it cannot be read";
-    throw new GinError(
-      "INVALID_REGEX",
-      `the pattern is no RE2 expression: ${said}`,
-      "RE2 has no look-around and no back-references; escape what is meant as it stands",
-      {
-        cause: thrown,
-      },
-    );
-  }
 }
 
 /**

@@ -1,4 +1,4 @@
-import { GinError, type Json } from "../../base/index.ts";
+import { GinError, type Json, revive } from "../../base/index.ts";
 import { flagArg, textArg } from "../args.ts";
 import { codeOf } from "../codes.ts";
 import { checksumsOf } from "../edit/checksums.ts";
@@ -11,7 +11,7 @@ import { encoded } from "../edit/text.ts";
 import type { JsonMap, Tool, ToolResult, WriteContext } from "../types.ts";
 import type { ReplacedFile } from "./messages.ts";
 import { type Candidate, candidates, REPLACED_FILES, REPLACED_TOTAL } from "./targets.ts";
-import { replaceInThread, revive } from "./thread.ts";
+import { replaceInThread } from "./thread.ts";
 
 /** search_replace: one expression over several files, all or none of them. */
 export const searchReplace: Tool = {

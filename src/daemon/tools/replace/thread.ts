@@ -1,6 +1,6 @@
 import { Worker } from "node:worker_threads";
-import { type Clock, GinError, isReason, threadEntry } from "../../base/index.ts";
-import type { Refused, ReplaceAnswer, ReplacedFile, ReplaceJob } from "./messages.ts";
+import { type Clock, GinError, revive, threadEntry } from "../../base/index.ts";
+import type { ReplaceAnswer, ReplacedFile, ReplaceJob } from "./messages.ts";
 
 /** Longest time one call may match, in milliseconds: RE2 is linear for one match, not for all of a text's. */
 export const REPLACE_MS = 30_000;
@@ -128,11 +128,6 @@ function giveBack(thread: Thread, clock: Clock): void {
   thread.worker.unref();
   thread.told = forget;
   idle = { thread, stopWait: clock.after(IDLE_MS, forget) };
-}
-
-/** A refusal of the thread as the error it was. */
-export function revive({ reason, message, suggestion }: Refused): GinError {
-  return new GinError(isReason(reason) ? reason : "INTERNAL", message, suggestion);
 }
 
 function start(): Worker {

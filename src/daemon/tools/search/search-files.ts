@@ -6,7 +6,7 @@ import type { JsonMap, NextCall, ReadContext, Tool, ToolResult } from "../types.
 import { type Searched, settle } from "./scope.ts";
 
 /** Matching lines a page has when nothing is said. */
-export const MATCHES = 500;
+const MATCHES = 500;
 /** Most lines of context on each side. */
 const CONTEXT_LINES = 100;
 
