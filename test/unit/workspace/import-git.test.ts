@@ -146,6 +146,37 @@ describe("a content of the base that is not in the store any more", () => {
   });
 });
 
+it("holds few contents of the base in memory at once, and lets others have their turn", async () => {
+  git("init", "-q", "-b", "main");
+  for (let index = 0; index < 24; index++) put(`large${index}`, `${index} `.repeat(400_000));
+  git("add", "-A");
+  git("commit", "-q", "-m", "one");
+  mkdirSync(join(directory, "data"));
+  const store = await openStore({ directory: join(directory, "data"), inline: true });
+  let bytes = 0;
+  let most = 0;
+  const read = Object.assign(Object.create(store.read) as Store["read"], {
+    object(sha256: string) {
+      const object = store.read.object(sha256);
+      bytes += object?.byteLength ?? 0;
+      most = Math.max(most, bytes);
+      return object;
+    },
+  });
+  let over = false;
+  const turn = (): void => {
+    bytes = 0;
+    if (!over) setImmediate(turn);
+  };
+  turn();
+  const { trees } = store;
+  const site = await open({ read, trees, write: (command, value) => store.write(command, value), close: () => store.close() });
+  over = true;
+  expect(Object.keys(baseOf(site))).toHaveLength(24);
+  expect(most).toBeGreaterThan(1_000_000);
+  expect(most).toBeLessThan(6_000_000);
+});
+
 it("tells where HEAD is, and that it moved", async () => {
   git("init", "-q", "-b", "main");
   put("a", "a\n");
