@@ -87,7 +87,7 @@ async function kindOf({ workspace, authorise }: ReadContext, path: string): Prom
 /** The recorded files below a directory that every one of some globs matches. Throws RESOURCE_LIMIT for more than one call changes. */
 async function listed(context: ReadContext, path: string, include: readonly string[]): Promise<Named[]> {
   const { workspace, caller, search, signal } = context;
-  await workspace.sync(signal);
+  await workspace.settle(signal);
   const where: Scope = { workspace: workspace.rowid, tree: workspace.tree(), path, prefixes: caller.paths, include };
   const { files, total } = await search.files({ where, offset: 0, limit: REPLACED_FILES }, signal);
   // Fewer than there are is none of them: a file that was not named in the answer would be left as it is.

@@ -59,7 +59,7 @@ async function first(context: ReadContext, asked: string, options: SettleOptions
   const likely = canonical(context, asked);
   if (likely !== undefined) mayLook(context, likely);
   if (likely !== undefined && before !== "") options.early?.(recorded(context, { checkpoint: before, path: likely }, include));
-  const { head: checkpoint } = await workspace.sync(signal);
+  const { head: checkpoint } = await workspace.settle(signal);
   const path = canonical(context, asked);
   if (path === undefined) return { ...recorded(context, { checkpoint, path: asked }, undefined), nothing: "path_not_found" };
   mayLook(context, path);
