@@ -214,10 +214,9 @@ async function serve(options: DaemonOptions, paths: HostPaths, config: Config, l
   });
   lifecycle.onSignals();
   listening.setServing(true);
-  every(UPKEEP_MS, log, async () => {
-    await garbage.tend();
-    if (bound !== undefined) await refreshLocalToken(paths.localToken, tokens, clock);
-  });
+  every(UPKEEP_MS, log, () => garbage.tend());
+  // By itself: a store that gc finds damaged must not lock the clients of the other workspaces out after a month.
+  if (bound !== undefined) every(UPKEEP_MS, log, () => refreshLocalToken(paths.localToken, tokens, clock));
   every(CLAIMS_MS, log, async () => hosting.touchClaims());
   if (options.mode === "on_demand") {
     watchIdle({

@@ -22,6 +22,7 @@ export function unavailableWorkspace(row: WorkspaceRow, status: "missing" | "sto
     readHead: refuse,
     facts: refuse,
     sync: refuse,
+    settle: refuse,
     importProgress: () => ({ done: row.imported, files: 0, bytes: 0, directoriesLeft: 0, unreadable: 0, note: why.message }),
     watching: () => undefined,
     git: async () => undefined,

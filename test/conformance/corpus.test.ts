@@ -69,9 +69,9 @@ describe("the corpus", () => {
     }
   });
 
-  it("each difference is a row of docs/differences.md, and each row that a case can show has one", () => {
+  it("each difference is a row of docs/differences.md, and each row has a case that shows it", () => {
     const named = new Set(cases.flatMap(({ differs = {} }) => Object.values(differs)));
-    expect([...named].filter((row) => !rows.includes(row))).toEqual([]);
+    expect([...named].sort()).toEqual([...rows].sort());
     expect(new Set(rows).size).toBe(rows.length);
   });
 });

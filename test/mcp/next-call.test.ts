@@ -74,4 +74,24 @@ describe("where a lease must be held, in profile tools", () => {
     expect(refused).toMatchObject({ ok: false, meta: { facts: { reason: "LEASE_REQUIRED" } } });
     expect(refused).not.toHaveProperty("next_call");
   });
+
+  it("the fence of a lease got elsewhere is taken beside the arguments, and kept by next_call; a wrong one is refused", async () => {
+    writeFileSync(join(site.root, "c.txt"), "one\ntwo\nthree\n");
+    const fence = fenceOf(await (await opened("agent"))("gin_lease", { op: "acquire", paths: ["c.txt"] }));
+    const call = await opened("tools");
+    const { meta } = await call("read_file", { path: "c.txt", include_checksum: true });
+    writeFileSync(join(site.root, "c.txt"), "one\ntwo\nTHREE\n");
+    const edit = { path: "c.txt", old_text: "one", new_text: "ONE", if_checksum: (meta as JsonObject).sha256 };
+    const stale = await call("edit_file", { ...edit, ...fence });
+    expect(stale).toMatchObject({ ok: false, error_code: "stale_file" });
+    const next = stale.next_call as unknown as Next;
+    expect(next).toEqual({ tool: "edit_file", arguments: { ...edit, on_conflict: "merge", ...fence } });
+    expect(await call(next.tool, next.arguments)).toMatchObject({ ok: true });
+    expect(readFileSync(join(site.root, "c.txt"), "utf8")).toBe("ONE\ntwo\nTHREE\n");
+    const late = { path: "c.txt", old_text: "ONE", new_text: "1", lease_incarnation: fence.lease_incarnation };
+    expect(await call("edit_file", { ...late, lease_epoch: Number(fence.lease_epoch) + 1_000 })).toMatchObject({ ok: false });
+    expect(await call("edit_file", { ...late, lease_epoch: Number(fence.lease_epoch) })).toMatchObject({ ok: true });
+    expect(await call("edit_file", { ...late, lease_epoch: "seven" })).toMatchObject({ bridge_error: { kind: "arguments" } });
+    expect(await call("read_file", { path: "c.txt", ...fence })).toMatchObject({ ok: false, error_code: "invalid_args" });
+  });
 });

@@ -198,6 +198,8 @@ describe("profile tools of a daemon", () => {
         files: { type: "array", items: { type: "string" }, description: "Where" },
         sums: { type: "object", properties: {}, additionalProperties: true },
         request_id: expect.anything(),
+        lease_incarnation: { type: "string", description: expect.any(String) },
+        lease_epoch: { type: "string", description: expect.any(String) },
       },
       additionalProperties: false,
     });

@@ -75,11 +75,13 @@ describe("the list of each profile", () => {
     expect(tools).toEqual(toolsOf(list));
     for (const tool of tools) {
       const entry = TABLE.find(({ name }) => name === tool.name);
-      const { request_id: id, ...properties } = tool.inputSchema.properties;
+      const { request_id: id, lease_incarnation: incarnation, lease_epoch: epoch, ...properties } = tool.inputSchema.properties;
       const given = tool.name === "memory" ? { ...properties, request_id: id } : properties;
       expect(Object.keys(given).sort(), tool.name).toEqual(Object.keys(entry?.schema.properties ?? {}).sort());
       expect(tool.inputSchema.required ?? [], tool.name).toEqual(entry?.schema.required ?? []);
       expect(id !== undefined, tool.name).toBe(entry?.risk === "mutating");
+      const fenced = entry?.risk === "mutating" && tool.name !== "memory";
+      expect([incarnation !== undefined, epoch !== undefined], tool.name).toEqual([fenced, fenced]);
       expect(tool.annotations).toMatchObject({ readOnlyHint: entry?.risk === "read_only" });
       expect(tool.description).toBe(entry?.description);
       expect(JSON.stringify(tool.inputSchema)).not.toMatch(/"(oneOf|anyOf|allOf|\$ref)":/);

@@ -1,6 +1,6 @@
 import type { JsonObject } from "../sdk/index.ts";
 import { brief, type Output, object, type Style, short, text } from "./output.ts";
-import { showLine, width } from "./terminal.ts";
+import { pad, showLine, width } from "./terminal.ts";
 
 /** Characters of a checkpoint's id that are shown: enough to be found again by. */
 const ID = 11;
@@ -66,8 +66,4 @@ export function originOf(message: JsonObject): JsonObject {
 
 function nobody(principal: string): boolean {
   return principal === "unknown" || principal.startsWith("(");
-}
-
-function pad(cell: string, columns: number): string {
-  return cell + " ".repeat(Math.max(0, columns - width(cell)));
 }

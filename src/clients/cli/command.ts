@@ -10,6 +10,8 @@ export interface Context {
   /** Flags given, by name. */
   readonly values: { readonly [name: string]: string | boolean | (string | boolean)[] | undefined };
   readonly positionals: readonly string[];
+  /** The whole command line, without node and the script: for a command that follows it. */
+  readonly argv: readonly string[];
   /** The conversation with the daemon; made at the first use, closed by main. */
   session(overrides?: Partial<SessionOptions>): Session;
   /** Session options as flags and variables gave them. */

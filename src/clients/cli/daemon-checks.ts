@@ -1,9 +1,9 @@
 import { compareVersions, type HostPaths, readMetadata, VERSION } from "../../paths/index.ts";
 import { EngineError, type JsonObject, type Session, TransportError } from "../sdk/index.ts";
+import { quote } from "./again.ts";
 import { type Check, check } from "./checks.ts";
 import { list, text } from "./output.ts";
 import { maybeAlive } from "./process.ts";
-import { quote } from "./report.ts";
 
 /** Milliseconds for the daemon to answer before it counts as wedged. */
 const ANSWER_MS = 5_000;

@@ -1,7 +1,7 @@
 import type { JsonObject } from "../sdk/index.ts";
 import { bytes, type Output, short, text } from "./output.ts";
 import { quoteName } from "./quote-name.ts";
-import { showLine, width } from "./terminal.ts";
+import { pad, showLine, width } from "./terminal.ts";
 
 /** Most signs of a bar. */
 const BAR = 40;
@@ -44,10 +44,8 @@ export class DiffStat {
     const most = Math.max(...counts);
     const digits = String(most).length;
     this.#files.forEach((file, at) => {
-      const name = names[at] ?? "";
-      out.line(
-        `${name}${" ".repeat(widest - width(name))} ${out.style("dim", "|")} ${this.#change(file, counts[at] ?? 0, most, digits)}`,
-      );
+      const name = pad(names[at] ?? "", widest);
+      out.line(`${name} ${out.style("dim", "|")} ${this.#change(file, counts[at] ?? 0, most, digits)}`);
     });
     const sum = (field: string) => this.#files.reduce((total, file) => total + Number(text(file, field)), 0);
     const files = `${this.#files.length} ${this.#files.length === 1 ? "file" : "files"} changed`;

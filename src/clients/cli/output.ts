@@ -1,5 +1,5 @@
 import type { JsonObject } from "../sdk/index.ts";
-import { showLine, showText, width } from "./terminal.ts";
+import { pad, showLine, showText, width } from "./terminal.ts";
 
 /** Where a stream of this process leads. */
 export interface Sink {
@@ -68,7 +68,7 @@ export class Output {
     const widths = head.map((title, at) => Math.max(title.length, ...cells.map((row) => width(row[at] ?? ""))));
     const layout = (row: readonly string[]): string =>
       row
-        .map((cell, at) => (at === row.length - 1 ? cell : cell + " ".repeat(Math.max(0, (widths[at] ?? 0) - width(cell)))))
+        .map((cell, at) => (at === row.length - 1 ? cell : pad(cell, widths[at] ?? 0)))
         .join("  ")
         .trimEnd();
     this.line(this.style("dim", layout(head)));

@@ -9,6 +9,7 @@ import {
   UnknownOutcomeError,
   UsageError,
 } from "../sdk/index.ts";
+import { quote, sessionFlags } from "./again.ts";
 import { factPairs } from "./facts.ts";
 import { logEntry } from "./log-entry.ts";
 import { brief, type Output } from "./output.ts";
@@ -38,17 +39,14 @@ export function report(thrown: unknown, to: Reporting): number {
     else explain(thrown.detail, thrown.requestId, to);
     return EXIT.refused;
   }
-  if (isDirectoryGone(thrown)) {
-    headline(to.err, "PATH_NOT_FOUND", "the current directory does not exist any more: go to another, or name absolute paths");
-    return EXIT.usage;
-  }
-  if (thrown instanceof UsageError) return tell(to.err, thrown.message, [], EXIT.usage);
-  if (thrown instanceof TokenFileError) return tell(to.err, thrown.message, [thrown.suggestion], EXIT.usage);
-  if (thrown instanceof PathsError) {
-    return tell(to.err, thrown.message, [thrown.suggestion], thrown.fault === "config" ? EXIT.usage : EXIT.transport);
+  const fault = setupFault(thrown);
+  if (fault !== undefined) {
+    if (fault.reason === "") return tell(to.err, fault.message, [fault.suggestion], fault.exit);
+    headline(to.err, fault.reason, fault.message);
+    return fault.exit;
   }
   if (thrown instanceof UnknownOutcomeError) {
-    const next = thrown.recorded ? `gin outcome ${thrown.requestId}${sessionFlags(to.argv)}` : "gin lease list";
+    const next = `gin ${thrown.recorded ? `outcome ${thrown.requestId}` : "lease list"}${sessionFlags(to.argv)}`;
     return tell(
       to.err,
       `${thrown.message}: the outcome is unknown`,
@@ -70,6 +68,20 @@ export function report(thrown: unknown, to: Reporting): number {
     `gin: a fault in the command line client\n${showText(thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown))}`,
   );
   return EXIT.transport;
+}
+
+/** What the command line, a token file or the host's directories have wrong, so that nothing was asked; undefined for any other failure. */
+export function setupFault(
+  thrown: unknown,
+): { readonly reason: string; readonly message: string; readonly suggestion: string; readonly exit: number } | undefined {
+  if (isDirectoryGone(thrown)) {
+    const message = "the current directory does not exist any more: go to another, or name absolute paths";
+    return { reason: "PATH_NOT_FOUND", message, suggestion: "", exit: EXIT.usage };
+  }
+  if (thrown instanceof UsageError) return { reason: "", message: thrown.message, suggestion: "", exit: EXIT.usage };
+  if (!(thrown instanceof TokenFileError) && !(thrown instanceof PathsError)) return undefined;
+  const exit = thrown instanceof TokenFileError || thrown.fault === "config" ? EXIT.usage : EXIT.transport;
+  return { reason: "", message: thrown.message, suggestion: thrown.suggestion, exit };
 }
 
 /** Why a daemon did not start, and the last lines of its log; what else they hold, stacks above all, is in the file. */
@@ -127,31 +139,4 @@ function nextCommand(request: JsonObject, argv: readonly string[]): string {
   const command = `gin call${sessionFlags(argv)} --json ${quote(JSON.stringify(request))}`;
   if (command.length <= NEXT_CHARACTERS) return showLine(command);
   return `a ${Object.keys(request)[0] ?? "call"}; --json shows it whole`;
-}
-
-/** The session flags of a command line, to be repeated in the command that follows it. */
-function sessionFlags(argv: readonly string[]): string {
-  const repeated = [
-    "--endpoint",
-    "--token-file",
-    "--host",
-    "--data",
-    "--repository",
-    "--workspace",
-    "--root",
-    "--principal",
-    "--ca-file",
-  ];
-  let text = "";
-  argv.forEach((arg, at) => {
-    const [name = "", ...value] = arg.split("=");
-    if (!repeated.includes(name)) return;
-    text += value.length > 0 ? ` ${quote(arg)}` : ` ${name} ${quote(argv[at + 1] ?? "")}`;
-  });
-  return text;
-}
-
-/** A word for a POSIX shell. */
-export function quote(word: string): string {
-  return /^[A-Za-z0-9_./:=@%+,-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
 }

@@ -25,7 +25,7 @@ export async function run(argv: readonly string[], io: Io): Promise<number> {
     const row = COMMANDS[words];
     if (row === undefined) throw new UsageError(unknownCommand(words));
     const { command } = await row.load();
-    context = parse(command, rest, io, err);
+    context = parse(command, { argv, rest }, io, err);
     if (context.values.help === true) {
       const { commandHelp } = await import("./help.ts");
       commandHelp(context.out, words, command);
@@ -38,6 +38,12 @@ export async function run(argv: readonly string[], io: Io): Promise<number> {
   } finally {
     context?.close();
   }
+}
+
+/** A command line, and what of it is behind the words of its command. */
+interface Line {
+  readonly argv: readonly string[];
+  readonly rest: string[];
 }
 
 /** A context that main can close. */
@@ -70,8 +76,8 @@ function unknownCommand(words: string): string {
   return group.length > 0 ? `gin ${first} is one of: ${group.join(", ")}` : `there is no command "${words}": gin help lists them`;
 }
 
-function parse(command: Command, rest: string[], io: Io, err: Output): RunContext {
-  if (command.raw === true) return contextOf({ values: {}, positionals: rest }, io, err);
+function parse(command: Command, { argv, rest }: Line, io: Io, err: Output): RunContext {
+  if (command.raw === true) return contextOf({ values: {}, positionals: rest, argv }, io, err);
   const shared: Flags = command.bare === true ? {} : { ...SESSION_FLAGS, json: { type: "boolean" } };
   const options: Flags = { ...shared, help: { type: "boolean", short: "h" }, ...command.flags };
   let parsed: Pick<Context, "values" | "positionals">;
@@ -83,10 +89,10 @@ function parse(command: Command, rest: string[], io: Io, err: Output): RunContex
   const [fewest, most] = command.words ?? [0, 0];
   const count = parsed.positionals.length;
   if (parsed.values.help !== true && (count < fewest || count > most)) throw new UsageError(`usage: gin ${command.usage}`);
-  return contextOf(parsed, io, err);
+  return contextOf({ ...parsed, argv }, io, err);
 }
 
-function contextOf(parsed: Pick<Context, "values" | "positionals">, io: Io, err: Output): RunContext {
+function contextOf(parsed: Pick<Context, "values" | "positionals" | "argv">, io: Io, err: Output): RunContext {
   let session: Session | undefined;
   let settled: SessionOptions | undefined;
   const sessionOf = (): SessionOptions => {

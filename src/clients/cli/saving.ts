@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { isObject, type JsonObject, UsageError } from "../sdk/index.ts";
+import { sessionFlags } from "./again.ts";
 import { type Context, type Flags, flag, given } from "./command.ts";
 import { list, text } from "./output.ts";
 import { showLine as safe } from "./terminal.ts";
@@ -126,7 +127,7 @@ export async function save(context: Context, message: JsonObject): Promise<undef
   const notes = [
     answer.replayed === true ? "answered before" : "",
     answer.apply_pending === true ? "safe in the store, not yet on disk" : "",
-    text(answer, "detail_id") === "" ? "" : `all paths: gin details ${text(answer, "detail_id")}`,
+    text(answer, "detail_id") === "" ? "" : `all paths: gin details ${text(answer, "detail_id")}${sessionFlags(context.argv)}`,
   ].filter((note) => note !== "");
   const head = answer.dry_run === true ? "nothing was changed" : `checkpoint ${text(answer, "checkpoint")}`;
   out.line(out.style("dim", [head, `request ${safe(text(answer, "request_id"))}`, ...notes].join(", ")));

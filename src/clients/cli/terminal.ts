@@ -34,3 +34,8 @@ export function width(text: string): number {
   }
   return columns;
 }
+
+/** A cell with blanks behind it up to `columns`. */
+export function pad(cell: string, columns: number): string {
+  return cell + " ".repeat(Math.max(0, columns - width(cell)));
+}

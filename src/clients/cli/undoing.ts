@@ -1,4 +1,5 @@
-import { EngineError, type JsonObject, UsageError } from "../sdk/index.ts";
+import { EngineError, type JsonObject } from "../sdk/index.ts";
+import { sessionFlags } from "./again.ts";
 import { type Context, type Flags, flag, given } from "./command.ts";
 import { list, type Output, type Style, short, text, texts } from "./output.ts";
 import { headline } from "./report.ts";
@@ -29,10 +30,6 @@ export const UNDO_HELP: readonly (readonly [flag: string, meaning: string])[] = 
   ["--request-id ID", "your own id, the same for every retry; default: one is made"],
 ];
 
-/** Checkpoints looked through for one that is named by the beginning of its id. */
-const LOOKED_THROUGH = 1_000;
-/** Characters after "ck_" of a whole id. */
-const ID_CHARACTERS = 20;
 /** Lines of a conflicting text that are shown. */
 const SHOWN_LINES = 12;
 
@@ -50,20 +47,6 @@ export function undoFields(context: Context): JsonObject {
   };
 }
 
-/** A whole checkpoint id; the beginning of one, as a terminal shows it, is looked up among the newest. Throws UsageError when it fits none or several. */
-export async function wholeId(context: Context, id: string): Promise<string> {
-  if (!/^ck_[0-9a-v]{4,}$/.test(id) || id.length >= ID_CHARACTERS + 3) return id;
-  const answer = await context.session().run("list_checkpoints", { limit: LOOKED_THROUGH });
-  const ids = list(answer, "checkpoints").map((checkpoint) => text(checkpoint, "id"));
-  const fitting = ids.filter((one) => one.startsWith(id));
-  const [only] = fitting;
-  if (only === undefined || fitting.length > 1) {
-    const how = fitting.length > 1 ? "fits several checkpoints" : `fits none of the newest ${ids.length} checkpoints`;
-    throw new UsageError(`${id} ${how}: give more of the id`);
-  }
-  return only;
-}
-
 /** Sends an undo or redo and shows what came back, or what stands in the way. */
 export async function takeBack(context: Context, operation: "undo" | "redo", message: JsonObject): Promise<number | undefined> {
   let answer: JsonObject;
@@ -76,12 +59,13 @@ export async function takeBack(context: Context, operation: "undo" | "redo", mes
     for (const path of conflicts) conflict(err, path, "conflict");
     headline(err, thrown.detail.reason, thrown.detail.message);
     err.line(`  ${showLine(thrown.detail.suggestion)}`);
-    if (thrown.detail.detailId !== "") err.line(`  more: gin details ${showLine(thrown.detail.detailId)}`);
+    if (thrown.detail.detailId !== "")
+      err.line(`  more: gin details ${showLine(thrown.detail.detailId)}${sessionFlags(context.argv)}`);
     if (thrown.requestId !== undefined) err.line(err.style("dim", `  request ${showLine(thrown.requestId)}`));
     return EXIT.refused;
   }
   if (context.json) context.out.json(answer);
-  else show(context.out, operation, answer);
+  else show(context, operation, answer);
   return undefined;
 }
 
@@ -108,7 +92,7 @@ function conflictsOf(thrown: unknown): JsonObject[] | undefined {
   }));
 }
 
-function show(out: Output, operation: "undo" | "redo", answer: JsonObject): void {
+function show({ out, argv }: Context, operation: "undo" | "redo", answer: JsonObject): void {
   const preview = answer.preview === true;
   const paths = list(answer, "paths");
   for (const path of paths) {
@@ -126,7 +110,7 @@ function show(out: Output, operation: "undo" | "redo", answer: JsonObject): void
   const notes = [
     answer.replayed === true ? "answered before" : "",
     answer.apply_pending === true ? "safe in the store, not yet on disk" : "",
-    text(answer, "detail_id") === "" ? "" : `all paths: gin details ${text(answer, "detail_id")}`,
+    text(answer, "detail_id") === "" ? "" : `all paths: gin details ${text(answer, "detail_id")}${sessionFlags(argv)}`,
   ].filter((note) => note !== "");
   const made = preview
     ? "nothing was changed"

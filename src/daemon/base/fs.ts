@@ -10,6 +10,8 @@ export interface Fs {
   closeSync(fd: number): void;
   fstatSync(fd: number): BigIntStats;
   lstatSync(path: string | Buffer): BigIntStats;
+  /** Number of the kind of file system a path is on, as statfs(2) gives it. */
+  fsTypeSync(path: string | Buffer): number;
   /** Undefined where nothing is: an error that is thrown only to be caught costs more than the call. Throws for anything else. */
   lstatIfThereSync(path: string | Buffer): BigIntStats | undefined;
   readSync(fd: number, into: Uint8Array, offset: number, length: number, position: number | null): number;

@@ -21,5 +21,6 @@ export {
   type Random,
 } from "./ports.ts";
 export { isReason, REASONS, type Reason, type ReasonInfo } from "./reasons.ts";
+export { type Refused, refused, revive } from "./refused.ts";
 export { idFrom, systemClock, systemRandom } from "./system.ts";
 export { threadEntry } from "./thread-entry.ts";

@@ -22,6 +22,7 @@ export const nodeFs: Fs = {
   closeSync: (fd) => fs.closeSync(fd),
   fstatSync: (fd) => fs.fstatSync(fd, { bigint: true }),
   lstatSync: (path) => fs.lstatSync(path, { bigint: true }),
+  fsTypeSync: (path) => fs.statfsSync(path).type,
   lstatIfThereSync: (path) => fs.lstatSync(path, { bigint: true, throwIfNoEntry: false }),
   readSync: (fd, into, offset, length, position) => fs.readSync(fd, into, offset, length, position),
   writeSync: (fd, from, offset, length, position) => fs.writeSync(fd, from, offset, length, position),

@@ -2,7 +2,7 @@
 const MADE: ReadonlySet<string> = new Set(["node_modules", "vendor", "__pycache__", "dist", "build"]);
 
 /**
- * Whether a path, relative to where a search starts, is passed over: a name on it begins with a dot, or a directory on it holds what others
+ * Whether a path, relative to where a search or a list starts (a directory's with "/" at its end), is passed over: a name on it begins with a dot, or a directory on it holds what others
  * made. No include pattern brings it back; a search that starts inside does.
  */
 export function isExcluded(path: string): boolean {

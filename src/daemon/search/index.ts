@@ -7,5 +7,6 @@
 export { isExcluded } from "./excluded.ts";
 export { compileGlob, GLOB_ALTERNATIVES, type Glob } from "./glob.ts";
 export { ANSWER_CHARACTERS, SEARCH_MS, SEARCHED_BYTES, SHOWN_CHARACTERS } from "./limits.ts";
+export { compileRe2 } from "./re2.ts";
 export { createSearch, type SearchDeps } from "./search.ts";
 export type * from "./types.ts";

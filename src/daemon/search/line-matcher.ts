@@ -2,6 +2,7 @@ import { RE2JS } from "re2js";
 import { GinError } from "../base/index.ts";
 import { PATTERN_UNITS } from "./limits.ts";
 import { GIVEN_UP, LineDfa, NONE, type Program } from "./line-dfa.ts";
+import { compileRe2 } from "./re2.ts";
 import type { SearchText } from "./text.ts";
 import type { LinePattern } from "./types.ts";
 
@@ -29,23 +30,10 @@ export function compileLines(pattern: LinePattern): LineMatcher {
 }
 
 function compile({ pattern, literal, caseInsensitive }: LinePattern): RE2JS {
-  try {
-    return RE2JS.compile(literal ? RE2JS.quote(pattern) : pattern, caseInsensitive ? RE2JS.CASE_INSENSITIVE : 0);
-  } catch (thrown) {
-    throw invalidRegex(pattern, thrown);
-  }
-}
-
-function invalidRegex(pattern: string, cause: unknown): GinError {
-  const said = cause instanceof Error ? cause.message.replace(/^error parsing regexp: /, "").slice(0, 200) : "it cannot be read";
-  return new GinError(
-    "INVALID_REGEX",
-    `the pattern is no RE2 expression: ${said}`,
-    /[()[\]{}*+?]/.test(pattern)
-      ? "escape what is meant as it stands, or set literal to true"
-      : "RE2 has no look-around and no back-references",
-    { cause },
-  );
+  const then = /[()[\]{}*+?]/.test(pattern)
+    ? "escape what is meant as it stands, or set literal to true"
+    : "RE2 has no look-around and no back-references";
+  return compileRe2(literal ? RE2JS.quote(pattern) : pattern, caseInsensitive ? RE2JS.CASE_INSENSITIVE : 0, then);
 }
 
 /** A text as it stands: no expression at all. */

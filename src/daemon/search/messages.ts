@@ -1,3 +1,4 @@
+import type { Refused } from "../base/index.ts";
 import type { FileQuery, LineHit, LineQuery, Skipped } from "./types.ts";
 
 /** What a search thread does, by name. */
@@ -52,13 +53,6 @@ export interface SearchThreadData {
   readonly parts: number;
   /** Characters of contents it may keep. */
   readonly room: number;
-}
-
-/** A refusal on its way from a thread. */
-export interface Refused {
-  readonly reason: string;
-  readonly message: string;
-  readonly suggestion: string;
 }
 
 /** What a thread answers; "stopped" when it was told to. */

@@ -1,6 +1,6 @@
 import { Worker } from "node:worker_threads";
-import { GinError, isReason, threadEntry } from "../base/index.ts";
-import type { Refused, SearchAnswer, SearchJob, SearchJobName, SearchJobs, SearchThreadData } from "./messages.ts";
+import { GinError, revive, threadEntry } from "../base/index.ts";
+import type { SearchAnswer, SearchJob, SearchJobName, SearchJobs, SearchThreadData } from "./messages.ts";
 
 /** Megabytes of heap a thread may take: what it keeps, and one large file more. */
 const HEAP_MB = 1024;
@@ -109,8 +109,4 @@ export class SearchThread {
     this.#pending.clear();
     for (const { reject } of open) reject(error);
   }
-}
-
-function revive({ reason, message, suggestion }: Refused): GinError {
-  return new GinError(isReason(reason) ? reason : "INTERNAL", message, suggestion);
 }

@@ -8,8 +8,8 @@ export interface Scope {
   readonly tree: Hash;
   /** Canonical path that is searched: "" is all, a directory, or one file. */
   readonly path: string;
-  /** A glob, relative to `path`; without one every file. What isExcluded says holds whatever it says. */
-  readonly include?: string;
+  /** Globs, relative to `path`, each of which must match; without one every file. What isExcluded says holds whatever they say. */
+  readonly include?: readonly string[];
   /** Prefixes the caller may touch; undefined is all. */
   readonly prefixes: readonly string[] | undefined;
 }

@@ -84,14 +84,17 @@ function load({ corpus }: Ground, { hashes, sizes }: Listing, place: number): Pl
 
 /** Places of the files a scope means, in order; undefined between two steps. */
 function* select(listing: Listing, where: Scope, mine: (hash: Hash) => boolean): Generator<number | undefined> {
-  const { path, include, prefixes } = where;
+  const { path, include = [], prefixes } = where;
   const { paths, hashes } = listing;
-  const glob = include === undefined ? undefined : compileGlob(include);
+  const globs = include.map(compileGlob);
+  const allowed = (whole: string): boolean =>
+    prefixes === undefined || prefixes.some((prefix) => whole === prefix || whole.startsWith(`${prefix}/`));
   const top = path === "" ? "" : `${path}/`;
   const own = placeBefore(paths, path);
   if (path !== "" && paths[own] === path) {
-    // A file's own name: no pattern and no exclusion stands against what was named.
-    if (mine(hashes[own] ?? "")) yield own;
+    // A file's own name: no pattern and no exclusion stands against what was named. Who may touch only what a directory of that
+    // name would hold may not touch the file.
+    if (mine(hashes[own] ?? "") && allowed(path)) yield own;
     return;
   }
   for (let place = placeBefore(paths, top), steps = 0; paths[place]?.startsWith(top) === true; place++) {
@@ -99,8 +102,7 @@ function* select(listing: Listing, where: Scope, mine: (hash: Hash) => boolean):
     const whole = paths[place] ?? "";
     const below = whole.slice(top.length);
     if (!mine(hashes[place] ?? "") || isExcluded(below)) continue;
-    if (glob !== undefined && !glob.matches(below)) continue;
-    if (prefixes?.some((prefix) => whole === prefix || whole.startsWith(`${prefix}/`)) === false) continue;
+    if (!globs.every((glob) => glob.matches(below)) || !allowed(whole)) continue;
     yield place;
   }
 }

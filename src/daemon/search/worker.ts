@@ -1,6 +1,6 @@
 import { setPriority } from "node:os";
 import { parentPort, workerData } from "node:worker_threads";
-import { nodeFs, systemClock, toGinError } from "../base/index.ts";
+import { nodeFs, refused, systemClock } from "../base/index.ts";
 import { createTrees, openReader } from "../store/index.ts";
 import { Corpus } from "./corpus.ts";
 import { Listings } from "./listing.ts";
@@ -61,8 +61,7 @@ function turn({ id, steps, flags }: Running): boolean {
       if (step % 8 === 7 && systemClock.monotonicMs() >= until) return true;
     }
   } catch (thrown) {
-    const { reason, message, suggestion } = toGinError(thrown);
-    answer({ id, kind: "refused", error: { reason, message, suggestion } });
+    answer({ id, kind: "refused", error: refused(thrown) });
     return false;
   }
 }

@@ -130,6 +130,13 @@ export function openReader(fs: Fs, directory: string): ClosableReader {
         workspace,
         path,
       ),
+    everHeld: (workspace, path, sha256) =>
+      one(
+        "SELECT 1 FROM touched INDEXED BY touched_path WHERE workspace = ? AND path = ? AND ? IN (before_sha256, after_sha256) LIMIT 1",
+        workspace,
+        path,
+        rows.blob(sha256),
+      ) !== undefined,
     looked(workspace, path) {
       const row = one<rows.LookedColumns>("SELECT * FROM looked WHERE workspace = ? AND path = ?", workspace, path);
       return row && rows.lookedOf(row);
@@ -182,10 +189,7 @@ export function openReader(fs: Fs, directory: string): ClosableReader {
         steps: JSON.parse(row.steps) as JournalStep[],
       })),
     lingering: (workspace) =>
-      all<{ temp: string; path: string; seen: Uint8Array }>(
-        "SELECT temp, path, seen FROM linger WHERE workspace = ? ORDER BY temp",
-        workspace,
-      ).map((row) => ({ ...row, seen: rows.hex(row.seen) })),
+      all<{ temp: string; path: string }>("SELECT temp, path FROM linger WHERE workspace = ? ORDER BY temp", workspace),
     leases: (workspace) =>
       all<rows.LeaseColumns>("SELECT * FROM lease WHERE workspace = ? ORDER BY epoch", workspace).map(rows.leaseOf),
     lease(id) {

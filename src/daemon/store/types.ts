@@ -258,7 +258,7 @@ export interface Commands extends OriginCommands, AnnotationCommands, GarbageCom
   linger: {
     in: {
       readonly workspace: number;
-      readonly kept: readonly { readonly temp: string; readonly path: string; readonly seen: Hash }[];
+      readonly kept: readonly { readonly temp: string; readonly path: string }[];
       readonly gone: readonly string[];
     };
     out: null;
@@ -278,8 +278,8 @@ export interface Commands extends OriginCommands, AnnotationCommands, GarbageCom
     out: null;
   };
   /**
-   * durable. The whole tree was looked at: the base becomes the checkpoint of generation 0, which is not in the log. False, and nothing done, when
-   * the workspace has another epoch or was imported already.
+   * durable. The whole tree was looked at: the base becomes the checkpoint of generation 0, which is not in the log. Nothing is done when it is
+   * "stale" (the workspace has another epoch, or was imported already), or when one of the contents it counts on is "missing".
    */
   "workspace.imported": {
     in: {
@@ -287,9 +287,11 @@ export interface Commands extends OriginCommands, AnnotationCommands, GarbageCom
       readonly epoch: number;
       readonly base: BaseCheckpoint;
       readonly nodes: readonly TreeNode[];
+      /** Contents it brings back into a tree that the store had when it was made. */
+      readonly counts: readonly Hash[];
       readonly gitCommit: string;
     };
-    out: boolean;
+    out: "done" | "stale" | "missing";
   };
   /** durable. Epoch + 1 for each workspace; `renew` mints new incarnations and a new lease incarnation. */
   takeover: {
@@ -414,6 +416,8 @@ export interface StoreReader extends OriginReads, AnnotationReads, MemoryReads {
   pathsTouched(workspace: number, after: number, until: number, afterPath: string, limit: number): string[];
   /** The newest checkpoint of the workspace that touched exactly this path. */
   lastTouch(workspace: number, path: string): Checkpoint | undefined;
+  /** Whether any checkpoint found or left this content at exactly this path. */
+  everHeld(workspace: number, path: string, sha256: Hash): boolean;
   /** How a path looked when it was last read; undefined when that is not known. */
   looked(workspace: number, path: string): LookedRow | undefined;
   /** The same of many paths, in order, those after `after`. */
@@ -428,8 +432,8 @@ export interface StoreReader extends OriginReads, AnnotationReads, MemoryReads {
   firstImported(workspace: number, path: string): PathState;
   request(scope: number, principal: string, id: string): RequestRow | undefined;
   openSaves(workspace: number): OpenSave[];
-  /** Displaced files that were still open, with the hash of what was last seen in them. */
-  lingering(workspace: number): { readonly temp: string; readonly path: string; readonly seen: Hash }[];
+  /** Displaced files that were still open, or could not be looked at. */
+  lingering(workspace: number): { readonly temp: string; readonly path: string }[];
   leases(workspace: number): LeaseRow[];
   lease(id: string): LeaseRow | undefined;
   tokens(): TokenRow[];

@@ -25,6 +25,7 @@ export function objectsArg(args: JsonMap, name: string): readonly JsonMap[] {
   return Array.isArray(value) ? (value as readonly Json[]).filter(isMap) : [];
 }
 
-function isMap(value: Json): value is JsonMap {
+/** Whether a value of JSON is an object, and not an array. */
+export function isMap(value: unknown): value is JsonMap {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }

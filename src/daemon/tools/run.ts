@@ -35,6 +35,6 @@ export function admit(name: string, args: JsonMap): AdmittedCall {
 export function run({ tool, args }: AdmittedCall, context: WriteContext): Promise<ToolResult> {
   if (tool.risk === "mutating") return tool.run(args, context);
   // Narrowed here, so that no read-only tool could save if it tried.
-  const { save: _save, dryRun: _dryRun, unchanged: _unchanged, record: _record, ...reading } = context;
+  const { save: _save, unchanged: _unchanged, record: _record, ...reading } = context;
   return tool.run(args, reading);
 }

@@ -109,8 +109,6 @@ export interface WriteContext extends ReadContext {
    * outcome is stored with it, so that a retry of the same request id replays it. At most once a call. Throws what Save throws.
    */
   save(what: ToolSave, answer: (outcome: SaveOutcome) => ToolResult): Promise<ToolResult>;
-  /** Judges the same and changes nothing. */
-  dryRun(what: ToolSave): Promise<SaveOutcome>;
   /** The answer of a call that changed nothing after all, recorded under the request id. */
   unchanged(result: ToolResult): Promise<ToolResult>;
   /** The outcome row of a call whose effect is in the store, for the room to write in the transaction of that effect. */

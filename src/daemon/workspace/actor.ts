@@ -62,6 +62,7 @@ export class WorkspaceActor implements Workspace {
       line: () => this.#line,
       state: () => this.state(),
       record: (burst) => this.#record(burst),
+      absorb: (path) => this.#absorb(path),
       waits: (path) => this.#waits(path),
       stopped: () => this.#stopped !== undefined,
     });
@@ -141,6 +142,10 @@ export class WorkspaceActor implements Workspace {
 
   sync(signal?: AbortSignal): Promise<State> {
     return this.#tracker.sync(signal);
+  }
+
+  settle(signal?: AbortSignal): Promise<State> {
+    return this.#tracker.settle(signal);
   }
 
   importProgress(): ImportProgress {

@@ -1,6 +1,6 @@
 import { type Clock, type FailPoints, GinError } from "../base/index.ts";
 import type { Hash, PathState } from "../store/index.ts";
-import { sha256 } from "./content.ts";
+import { contentOf } from "./content.ts";
 import type { ConfinedRoot, Displaced, Staged, Writers } from "./files/index.ts";
 import { CHANGE_BYTES } from "./limits.ts";
 import { inSlices } from "./slice.ts";
@@ -28,8 +28,8 @@ export interface Rescued {
 export interface Lingering {
   readonly path: string;
   readonly temp: string;
-  /** Of what was last seen in it, which is recorded. */
-  readonly seen: Hash;
+  /** Of what was last seen in it; undefined when it could not be read. Whether that is recorded the store says. */
+  readonly seen: Hash | undefined;
   /** Who had it open then. */
   readonly writers: Writers;
   /** Whether the store has a row of it. */
@@ -80,18 +80,35 @@ export async function applySteps(
   return applied;
 }
 
+/** Removes what refused steps had staged, but for temps that hold what was displaced by now. */
+export function dropStaged(root: ConfinedRoot, { failed, lingering }: Applied): void {
+  for (const { step } of failed) {
+    const temp = step.staged?.temp;
+    if (temp !== undefined && lingering.every((one) => one.temp !== temp)) root.discard(temp);
+  }
+}
+
 /** Looks at what came out of the target's place: the verified content goes, anything else is kept. */
 function inspect(root: ConfinedRoot, step: Step, displaced: Displaced, applied: Applied, wallMs: number): void {
   for (const other of displaced.also ?? []) inspect(root, step, other, applied, wallMs);
   // Asked before it is read: with nobody left, what is read is all there will be.
-  const writers = root.writers(displaced.temp);
-  const found = readDisplaced(root, displaced);
-  if (found === undefined) giveBack(root, step, displaced);
+  let writers: Writers = "unknown";
+  let found: ReturnType<typeof readDisplaced>;
+  try {
+    writers = root.writers(displaced.temp);
+    found = readDisplaced(root, displaced);
+  } catch {
+    // Ours is in place, so the step is done. What it displaced may be anything: it stays until it can be looked at.
+    applied.lingering.push({ path: step.path, temp: displaced.temp, seen: undefined, writers });
+    return;
+  }
+  if (found === undefined) giveBack(root, step, displaced, applied);
   const known = isContent(step.before, found.content);
-  if (!known && !isContent(step.after, found.content)) applied.rescued.push({ path: step.path, ...found });
+  const recorded = known || isContent(step.after, found.content);
+  if (!recorded) applied.rescued.push({ path: step.path, ...found });
   const fresh = wallMs - Number(displaced.stat.mtimeNs / 1_000_000n) < FRESH_MS && displaced.stat.inode !== step.ownInode;
   // A fresh file's writer may be just behind its open(2), where nothing shows it yet; unknown content stays until it is recorded.
-  if (displaced.stat.kind === "file" && (!known || fresh || writers === "some")) {
+  if (!recorded || (displaced.stat.kind === "file" && (!known || fresh || writers === "some"))) {
     applied.lingering.push({ path: step.path, temp: displaced.temp, seen: found.content.sha256, writers });
     return;
   }
@@ -103,26 +120,28 @@ function isContent(state: PathState, content: NonNullable<PathState>): boolean {
 }
 
 /** A directory (or a file too large to keep) stood there: it gets its place back, and the step counts as refused. */
-function giveBack(root: ConfinedRoot, step: Step, displaced: Displaced): never {
-  const mine = root.takeAway(step.path);
-  root.putBack(displaced, step.path);
+function giveBack(root: ConfinedRoot, step: Step, displaced: Displaced, applied: Applied): never {
+  let mine: Displaced | undefined;
+  try {
+    mine = root.takeAway(step.path);
+    root.putBack(displaced, step.path);
+  } catch (cause) {
+    applied.lingering.push({ path: step.path, temp: displaced.temp, seen: undefined, writers: "unknown" });
+    throw cause;
+  }
   if (mine !== undefined) root.discard(mine.temp);
   throw new GinError("NOT_A_FILE", `${step.path} is not a file any more`, undefined, { facts: { path: step.path } });
 }
 
 /** Bytes and content of a displaced file or symlink; undefined for what cannot be kept. */
-export function readDisplaced(
+function readDisplaced(
   root: ConfinedRoot,
   displaced: Displaced,
 ): { content: NonNullable<PathState>; bytes: Uint8Array } | undefined {
   if (displaced.stat.kind !== "file" && displaced.stat.kind !== "symlink") return undefined;
   if (displaced.stat.size > CHANGE_BYTES) return undefined;
   const { bytes, stat } = root.readTemp(displaced.temp, CHANGE_BYTES);
-  const kind = displaced.stat.kind;
-  return {
-    content: { kind, sha256: sha256(bytes), size: bytes.byteLength, executable: kind === "file" && stat.executable },
-    bytes,
-  };
+  return { content: contentOf(bytes, stat), bytes };
 }
 
 /** Directories above a path, outermost first. */

@@ -1,5 +1,13 @@
 import { GinError, toGinError } from "../base/index.ts";
-import { type BaseCheckpoint, type Content, type PathChange, type PathState, sameState, type TreeNode } from "../store/index.ts";
+import {
+  type BaseCheckpoint,
+  type Content,
+  type Hash,
+  type PathChange,
+  type PathState,
+  sameState,
+  type TreeNode,
+} from "../store/index.ts";
 import { CommitBuilder, type Line, viewAt } from "./commit-builder.ts";
 import { fileContent, linkContent } from "./content.ts";
 import type { WorkspaceDeps } from "./deps.ts";
@@ -7,15 +15,21 @@ import { checkPath, isSensitive } from "./files/index.ts";
 import type { GitEntry, GitReader } from "./git/index.ts";
 import { Keeper } from "./keeper.ts";
 import { CAPTURE_BYTES } from "./limits.ts";
+import { paced } from "./slice.ts";
 import { Touched } from "./touched.ts";
 
-/** Entries of HEAD asked about at the same time. */
-const AT_ONCE = 256;
+/** Entries of HEAD asked about at the same time, and about how many bytes: they are in memory together, and hashed in one go. */
+const AT_ONCE = 64;
+const AT_ONCE_BYTES = 4 * 1024 * 1024;
+/** What a blob nobody has seen counts as: its size is known when it comes. */
+const UNSEEN_BYTES = 256 * 1024;
 
 /** The base of a workspace, ready to be recorded; its contents are in the store. */
 export interface Base {
   readonly base: BaseCheckpoint;
   readonly nodes: readonly TreeNode[];
+  /** Contents that no checkpoint before the base need name: gc may take them until the base is recorded. */
+  readonly counts: readonly Hash[];
   readonly gitCommit: string;
 }
 
@@ -37,35 +51,38 @@ export async function makeBase(deps: WorkspaceDeps, until: Line, head: HeadTree 
   const git = deps.git;
   const changes =
     head === undefined || git === undefined
-      ? asImported(deps, until, [...since.keys()], imported)
+      ? await asImported(deps, until, [...since.keys()], imported)
       : await asCommitted(deps, git, until, head, imported, check);
   const build = new CommitBuilder(viewAt(deps, until), { generation: -1, head: "", tree: until.tree });
   const made = await build.checkpoint({ principal: "", requestId: "", message: "", cause: "import" }, changes);
+  const named = changes.flatMap(({ after }) => (after === null || after.size > CAPTURE_BYTES ? [] : [after.sha256]));
   return {
     base: { id: made.id, tree: made.tree, timeMs: made.timeMs },
     nodes: build.nodes,
+    // What HEAD gave was sent to the store; of what was imported once, damage may have taken something for good.
+    counts: head === undefined ? named.filter((sha256) => store.read.hasObject(sha256)) : named,
     gitCommit: head?.commit ?? "",
   };
 }
 
 /** What has to change in the tree to have every path as it was imported: what was made or changed since goes back. */
-function asImported(
+async function asImported(
   deps: WorkspaceDeps,
   until: Line,
   paths: readonly string[],
   imported: (path: string) => PathState,
-): PathChange[] {
+): Promise<PathChange[]> {
   const { trees } = deps.store;
   const changes: PathChange[] = [];
   const there = new Touched();
-  for (const path of paths) {
+  await paced(deps.clock, paths, (path) => {
     const before = trees.get(until.tree, path);
     let after = imported(path);
     // A file that became a directory (or the other way) while it was imported was seen both ways; the tree holds one.
     if (after !== null && (there.overlaps([path]) || inTheWay(deps, until, path))) after = null;
     if (after !== null) there.add([path]);
     if (!sameState(before, after)) changes.push({ path, before, after });
-  }
+  });
   return changes;
 }
 
@@ -88,26 +105,52 @@ async function asCommitted(
   const { trees } = deps.store;
   const keeper = new Keeper(deps.store, true);
   const wanted = new Map<string, Content>();
-  const entries = head.entries.filter((entry) => canHold(deps, until, entry.path));
-  for (let at = 0; at < entries.length; at += AT_ONCE) {
+  for (const some of batches(deps, until, head.entries, imported)) {
     check();
-    const some = entries.slice(at, at + AT_ONCE);
-    const contents = await Promise.all(some.map((entry) => contentOf(deps, git, entry, imported(entry.path), keeper)));
-    for (const [index, content] of contents.entries()) {
-      const entry = some[index];
-      if (entry !== undefined && content !== undefined) wanted.set(entry.path, content);
-    }
+    await Promise.all(
+      some.map(async ({ entry, seen }) => {
+        const content = await contentOf(deps, git, entry, seen, keeper);
+        if (content !== undefined) wanted.set(entry.path, content);
+      }),
+    );
     if (keeper.full) await keeper.send();
+    // Where everything is clean nothing of this waits for anybody.
+    await new Promise<void>((resolve) => setImmediate(resolve));
   }
   await keeper.settle();
   const changes: PathChange[] = [];
-  for (const { path, content: before } of trees.walk(until.tree, ""))
+  await paced(deps.clock, trees.walk(until.tree, ""), ({ path, content: before }) => {
     if (!wanted.has(path)) changes.push({ path, before, after: null });
-  for (const [path, after] of wanted) {
+  });
+  await paced(deps.clock, wanted, ([path, after]) => {
     const before = trees.get(until.tree, path);
     if (!sameState(before, after)) changes.push({ path, before, after });
-  }
+  });
   return changes;
+}
+
+/** Entries of HEAD that gin may hold, with what was imported at their paths, as many at once as are asked about together. */
+function* batches(
+  deps: WorkspaceDeps,
+  until: Line,
+  entries: readonly GitEntry[],
+  imported: (path: string) => PathState,
+): Generator<readonly { readonly entry: GitEntry; readonly seen: PathState }[]> {
+  let batch: { entry: GitEntry; seen: PathState }[] = [];
+  let bytes = 0;
+  for (const entry of entries) {
+    if (!canHold(deps, until, entry.path)) continue;
+    const seen = imported(entry.path);
+    const size = seen?.size ?? UNSEEN_BYTES;
+    if (batch.length === AT_ONCE || (batch.length > 0 && bytes + size > AT_ONCE_BYTES)) {
+      yield batch;
+      batch = [];
+      bytes = 0;
+    }
+    batch.push({ entry, seen });
+    bytes += size;
+  }
+  if (batch.length > 0) yield batch;
 }
 
 /** Whether gin may hold a path of a commit: protected names are in no tree. What is recorded was asked before. */
@@ -136,9 +179,9 @@ async function contentOf(
     const executable = kind === "file" && entry.executable;
     if (seen !== null && seen.kind === kind) {
       const bytes = deps.store.read.object(seen.sha256);
-      // Too large to be kept: the same size has to do.
-      const clean = bytes === undefined ? (await git.size(entry.blob)) === seen.size : await git.isClean(entry, bytes);
-      if (clean) return { ...seen, executable };
+      // Too large to be kept: the same size has to do. What should have been kept and is not is taken from HEAD.
+      const sameSize = async () => seen.size > CAPTURE_BYTES && (await git.size(entry.blob)) === seen.size;
+      if (bytes === undefined ? await sameSize() : await git.isClean(entry, bytes)) return { ...seen, executable };
     }
     const blob = await git.blob(entry.blob);
     const content = kind === "symlink" ? linkContent(blob) : fileContent(blob, executable);

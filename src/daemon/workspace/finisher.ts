@@ -1,13 +1,14 @@
 import { GinError, toGinError } from "../base/index.ts";
 import type { CommitResult } from "../store/index.ts";
-import { applySteps, type Rescued, type Step } from "./apply.ts";
+import { applySteps, dropStaged, type Rescued, type Step } from "./apply.ts";
 import type { WorkspaceDeps } from "./deps.ts";
 import { Durable } from "./durable.ts";
 import { LateWriters } from "./late-writers.ts";
 import { AppliedMarks } from "./marks.ts";
 import type { Observed } from "./observe.ts";
-import { type Author, type Line, type Planned, planRescue, viewAt } from "./plan.ts";
+import type { Author, Line, Planned } from "./plan.ts";
 import type { ReadySave, RefusedSave } from "./prepare.ts";
+import { NOBODY, recordOutside, recordRescued } from "./record.ts";
 import type { Recovered } from "./recovery.ts";
 import type { AbsorbTurn, SaveTurn, Turn } from "./turns.ts";
 import type { SaveOutcome, State } from "./types.ts";
@@ -37,9 +38,6 @@ export interface FinisherHost {
   /** Asks for a turn in which `repair` runs. */
   repairLater(): void;
 }
-
-/** In whose name a content is put back where no request is known any more. */
-const NOBODY: Author = { principal: "", requestId: "", message: "put back after an outside edit raced a save", cause: "save" };
 
 /**
  * What happens to a batch from its commit on: saves are put in place, what they displaced is kept, marks and syncs follow in the
@@ -122,9 +120,9 @@ export class Finisher {
     for (const { turn, ready, rescued } of raced) {
       const before = line;
       try {
-        const kept = await this.#rescue(line, authorOf(ready), rescued);
-        line = kept.line;
-        answers.push(() => this.answer(turn, ready, kept.line, kept.rescued));
+        const kept = await recordRescued(this.#deps, line, authorOf(ready), rescued, (next) => (line = next));
+        const after = line;
+        answers.push(() => this.answer(turn, ready, after, kept));
       } catch (thrown) {
         answers.push(() => this.answer(turn, ready, before));
         this.#host.stop("a displaced edit could not be recorded", thrown);
@@ -147,34 +145,43 @@ export class Finisher {
     turn.resolve({ ...ready.outcome, state: now, applyPending, rescued });
   }
 
-  /** Looks at displaced files once more, and tries committed paths that are not on disk yet. Gives where the line stands then. */
+  /**
+   * Looks at displaced files once more, and tries committed paths that are not on disk yet. Gives where the line stands then: what is
+   * refused meanwhile is logged and tried again, for a line that is lost would stop the workspace at its next commit.
+   */
   async repair(from: Line, all = false): Promise<Line> {
     const { clock, store } = this.#deps;
+    let line = from;
     const look = this.#late.look(all);
-    const { whole, applied } = await this.#unapplied.retry(clock.wallMs());
-    let line: Line;
+    const { whole, applied } = await this.#unapplied.retry(clock.wallMs(), async (outside) => {
+      line = await recordOutside(this.#deps, line, [outside]);
+    });
     try {
-      ({ line } = await this.#rescue(from, NOBODY, [...look.late, ...applied.rescued]));
-      await look.settle();
+      await recordRescued(this.#deps, line, NOBODY, [...look.late, ...applied.rescued], (next) => (line = next));
+      await look.settle().catch((thrown: unknown) => this.#repairFailed(thrown));
     } catch (thrown) {
       look.giveUp();
-      throw thrown;
-    } finally {
-      const saves = whole.map((id) => ({ id, paths: touchedBy(store, id) }));
-      this.#late.add(applied.lingering, saves);
+      this.#repairFailed(thrown);
     }
+    this.#late.add(
+      applied.lingering,
+      whole.map((id) => ({ id, paths: touchedBy(store, id) })),
+    );
     this.marks.add(whole);
     return line;
   }
 
+  #repairFailed(thrown: unknown): void {
+    this.#deps.log.error({ err: thrown, workspace: this.#deps.row.id }, "a repair failed; it is tried again");
+  }
+
   /** Everything looked at, marked and synced. What somebody still has open is left under its temp name, for the next start. */
   async close(from: Line): Promise<void> {
-    try {
-      let line = from;
-      // A repair that puts a waiting path in place may displace something once more.
-      for (let round = 0; this.#late.size > 0 && round < 3; round++) line = await this.repair(line, true);
-    } catch (thrown) {
-      this.#host.stop("displaced files could not be settled", thrown);
+    let line = from;
+    // A repair that puts a waiting path in place may displace something once more; what is open was looked at then.
+    for (let known = -1, round = 0; this.#late.size > 0 && this.#late.added !== known && round < 3; round++) {
+      known = this.#late.added;
+      line = await this.repair(line, true);
     }
     this.#late.close();
     await this.marks.flush();
@@ -225,7 +232,7 @@ export class Finisher {
         this.#unapplied.forget(step.path);
         this.#own(step);
       }
-      for (const { step } of result.failed) if (step.staged !== undefined) root.discard(step.staged.temp);
+      dropStaged(root, result);
       this.#unapplied.add(own.id, result.failed);
       if (result.failed.length === 0) {
         const paths = steps.map((step) => step.path);
@@ -245,24 +252,6 @@ export class Finisher {
     if (step.staged === undefined) return;
     this.#ownInodes.set(step.path, step.staged.inode);
     if (this.#ownInodes.size > OWN_INODES) this.#ownInodes.delete(this.#ownInodes.keys().next().value as string);
-  }
-
-  async #rescue(
-    line: Line,
-    author: Author,
-    rescued: readonly Rescued[],
-  ): Promise<{ line: Line; rescued: SaveOutcome["rescued"] }> {
-    if (rescued.length === 0) return { line, rescued: [] };
-    const { store, boot, log } = this.#deps;
-    const withOurs = rescued.map((one) => ({ ...one, ours: store.trees.get(line.tree, one.path) }));
-    const plan = await planRescue(viewAt(this.#deps, line), line, author, withOurs);
-    const [result] = await store.write("commit", { saves: [plan.commit], boot });
-    if (result !== "committed") throw new GinError("INTERNAL", "a displaced edit could not be recorded");
-    log.info({ paths: rescued.map((one) => one.path), checkpoint: plan.checkpoint }, "an outside edit raced a save and was kept");
-    return {
-      line: plan.line,
-      rescued: rescued.map((one) => ({ path: one.path, sha256: one.content.sha256, checkpoint: plan.checkpoint })),
-    };
   }
 
   #refuse(turn: SaveTurn, { error, detail }: RefusedSave): void {

@@ -19,6 +19,7 @@ export {
 } from "./files/index.ts";
 export { type GitEntry, type GitReader, readGit } from "./git/index.ts";
 export { createIgnoreRules, type IgnoreRules } from "./ignore/index.ts";
+export { keptBase } from "./kept-base.ts";
 export { CAPTURE_BYTES, CHANGE_BYTES, QUEUED_SAVES, WHOLE_READ_BYTES } from "./limits.ts";
 export { notReady } from "./not-ready.ts";
 export type { Recovered } from "./recovery.ts";

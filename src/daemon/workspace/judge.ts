@@ -1,5 +1,5 @@
 import { GinError } from "../base/index.ts";
-import { type Hash, type PathState, type StoreReader, sameState } from "../store/index.ts";
+import { type Hash, type PathState, sameState } from "../store/index.ts";
 import { fileContent, linkContent, modeFor, NEW_FILE_MODE } from "./content.ts";
 import type { Observed } from "./observe.ts";
 import { expectation, type Slot, vacated } from "./targets.ts";
@@ -37,7 +37,8 @@ export interface JudgeView {
   readonly seen: ReadonlyMap<string, Observed>;
   /** Content of a path at the head, before anything outside is absorbed. */
   readonly recorded: (path: string) => PathState;
-  readonly store: StoreReader;
+  /** Bytes of a content that a path holds or held; undefined for any other. */
+  readonly kept: (path: string, sha256: Hash) => Uint8Array | undefined;
   readonly merger: PathMerger;
 }
 
@@ -101,13 +102,13 @@ function sideOf(seen: Observed): MergeSide {
   return seen.content === null ? null : { kind: seen.content.kind, bytes: held(seen), executable: seen.content.executable };
 }
 
-/** Bytes behind an expectation, as the base of a merge; undefined where they are not kept. */
+/** Bytes behind an expectation, as the base of a merge; undefined where they are not kept, or never were at the path. */
 function baseOf(view: JudgeView, slot: Slot, seen: Observed, input: SaveInput): MergeSide | undefined {
   const expect = expectation(slot, input);
   if (expect === "absent") return null;
   const state = expect === "recorded" ? view.recorded(slot.path) : undefined;
   if (state === null) return null;
-  const bytes = view.store.object(state?.sha256 ?? (expect as Hash));
+  const bytes = view.kept(slot.path, state?.sha256 ?? (expect as Hash));
   if (bytes === undefined) return undefined;
   // The caller names bytes, not a mode: where nobody speaks of it, the mode is what is there.
   return { kind: state?.kind ?? "file", bytes, executable: state?.executable ?? seen.content?.executable ?? false };

@@ -48,6 +48,8 @@ export class LateWriters {
   /** Journals that stay until their files were looked at once. */
   readonly #held = new Map<string, HeldSave>();
   #timer: (() => void) | undefined;
+  /** Files ever given to watch. */
+  added = 0;
 
   /** `due` asks for a turn in which `look` may run; `free` hears of each save whose journal may go. */
   constructor(deps: WorkspaceDeps, due: () => void, free: (save: HeldSave) => void) {
@@ -65,6 +67,7 @@ export class LateWriters {
   add(files: readonly Lingering[], saves: readonly HeldSave[] = []): void {
     const ids = saves.map((save) => save.id);
     for (const file of files) this.#watch(file, ids, file.writers === "unknown" ? GRACE_MS : FIRST_WAIT_MS);
+    this.added += files.length;
     for (const save of saves) this.#held.set(save.id, save);
     this.#schedule();
     this.#release();
@@ -80,7 +83,7 @@ export class LateWriters {
     const quiet: Watched[] = [];
     const open: Watched[] = [];
     for (const one of due) {
-      const found = lookAgain(this.#deps.root, one.file, this.#deps.log);
+      const found = lookAgain(this.#deps, one.file);
       if (found === "gone") quiet.push(one);
       else if (found === "unseen") open.push(one);
       else {
@@ -105,7 +108,7 @@ export class LateWriters {
     const { store, row } = this.#deps;
     const gone = quiet.filter(({ file }) => this.#discard(file));
     const stay = [...open, ...quiet.filter((one) => !gone.includes(one))];
-    const kept = stay.filter(({ file }) => file.noted !== true).map(({ file: { temp, path, seen } }) => ({ temp, path, seen }));
+    const kept = stay.filter(({ file }) => file.noted !== true).map(({ file: { temp, path } }) => ({ temp, path }));
     const rows = gone.filter(({ file }) => file.noted === true).map(({ file }) => file.temp);
     try {
       if (kept.length + rows.length > 0) await store.write("linger", { workspace: row.rowid, kept, gone: rows });
@@ -170,12 +173,14 @@ export class LateWriters {
 type Found = "gone" | "unseen" | (Pick<Lingering, "seen" | "writers"> & { readonly rescued: Rescued | undefined });
 
 /** Asks who has the file open, and only then reads it: with nobody left, what is read is all there will be. */
-function lookAgain(root: WorkspaceDeps["root"], { path, temp, seen }: Lingering, log: WorkspaceDeps["log"]): Found {
+function lookAgain({ root, store, log }: WorkspaceDeps, { path, temp, seen }: Lingering): Found {
   try {
     const writers = root.writers(temp);
     const { bytes, stat } = root.readTemp(temp, CHANGE_BYTES);
     const content = contentOf(bytes, stat);
-    const rescued = content.sha256 === seen ? undefined : { path, content, bytes };
+    // Seen is not recorded: that may have been refused.
+    const recorded = (seen === undefined || seen === content.sha256) && store.read.hasObject(content.sha256);
+    const rescued = recorded ? undefined : { path, content, bytes };
     return { seen: content.sha256, writers, rescued };
   } catch (thrown) {
     if (thrown instanceof GinError && thrown.reason === "PATH_NOT_FOUND") return "gone";

@@ -9,6 +9,8 @@ import { Survey, type Tally } from "./survey.ts";
 import type { TrackerHost } from "./tracker.ts";
 import type { Work } from "./wanted.ts";
 
+/** Times the base is made anew because gc took what it counted on. */
+const BASE_ATTEMPTS = 5;
 /** Files and bytes an import records as one checkpoint. */
 const CHUNK_FILES = 1_000;
 const CHUNK_BYTES = 32 * 1024 * 1024;
@@ -21,6 +23,10 @@ export class Look {
   readonly tally: Tally = { files: 0, bytes: 0, directoriesLeft: 0, unreadable: 0, note: "" };
   /** How long it took, in milliseconds, to read the paths that were read by themselves. */
   readonly slow = new Map<string, number>();
+  /** Directories whose rules were found to be others, known as soon as they are found. */
+  get moved(): ReadonlySet<string> {
+    return this.#survey.moved;
+  }
   readonly #deps: WorkspaceDeps;
   readonly #host: TrackerHost;
   readonly #cache: StatCache;
@@ -83,14 +89,20 @@ export class Look {
     const { row, store } = this.#deps;
     // Whatever is in the queue before this was planned while first sights were still imports.
     const { line } = await this.#host.record({ since: this.#host.line().generation, seen: [] });
-    const { base, nodes, gitCommit } = await makeBase(this.#deps, line, this.#head, () => this.#check());
-    this.#hit("import.base");
-    const value = { workspace: row.rowid, epoch: row.epoch, base, nodes, gitCommit };
-    if (!(await store.write("workspace.imported", value)))
-      throw new GinError("STALE_EPOCH", "another daemon took the workspace over");
+    const make = () => makeBase(this.#deps, line, this.#head, () => this.#check());
+    let made = await make();
+    for (let attempt = 1; ; attempt++) {
+      this.#hit("import.base");
+      const done = await store.write("workspace.imported", { workspace: row.rowid, epoch: row.epoch, ...made });
+      if (done === "done") break;
+      if (done === "stale") throw new GinError("STALE_EPOCH", "another daemon took the workspace over");
+      if (attempt === BASE_ATTEMPTS) throw new GinError("BUSY", "what the base holds is removed again and again");
+      // A content nothing named yet is gone again: it is brought anew.
+      made = await make();
+    }
     this.#hit("import.end");
     this.#deps.log.info({ workspace: row.id, files: this.tally.files, bytes: this.tally.bytes }, "imported");
-    return gitCommit;
+    return made.gitCommit;
   }
 
   *#steps(work: Work): Generator<"pause" | undefined> {

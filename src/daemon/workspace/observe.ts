@@ -37,6 +37,16 @@ export async function observe(root: ConfinedRoot, path: string, holdBytes: numbe
   });
 }
 
+/** The same; undefined when something that is not a file stands there, or above it. */
+export async function observeFile(root: ConfinedRoot, path: string, holdBytes: number): Promise<Observed | undefined> {
+  try {
+    return await observe(root, path, holdBytes);
+  } catch (thrown) {
+    if (thrown instanceof GinError && (thrown.reason === "NOT_A_FILE" || thrown.reason === "NOT_A_DIRECTORY")) return undefined;
+    throw thrown;
+  }
+}
+
 /** The same at once for whatever is small; undefined when it vanished or changed its kind between two looks. */
 export function observeOnce(root: ConfinedRoot, path: string): Observed | { readonly large: true } | undefined {
   const file = readSmall(root, path);

@@ -48,6 +48,14 @@ export class Patience {
     return true;
   }
 
+  /** The paths that wait; they wait no longer. */
+  take(): string[] {
+    const waiting = [...this.#timers.keys()];
+    this.close();
+    for (const path of waiting) this.#until.delete(path);
+    return waiting;
+  }
+
   close(): void {
     for (const cancel of this.#timers.values()) cancel();
     this.#timers.clear();

@@ -2,6 +2,7 @@ import { type Clock, type FailPoints, GinError } from "../base/index.ts";
 import { type FenceCheck, type RequestRow, type SaveCommit, sameState } from "../store/index.ts";
 import type { ConfinedRoot } from "./files/index.ts";
 import { type Decided, judge } from "./judge.ts";
+import { keptBase } from "./kept-base.ts";
 import { CHANGE_BYTES } from "./limits.ts";
 import { type Observed, observe, observeOnce } from "./observe.ts";
 import { giveUp, type Line, type Planned, type PlanView, planCommit } from "./plan.ts";
@@ -57,7 +58,13 @@ export async function prepareSave(
   const fence = view.leases.judge(view.workspace, input.principal, [...slots.keys()], input.fence, input.leaseRequired);
   const seen = await look(view, slots);
   const verdict = await judge(
-    { slots, seen, recorded: (path) => view.store.trees.get(view.startTree, path), store: view.store.read, merger: view.merger },
+    {
+      slots,
+      seen,
+      recorded: (path) => view.store.trees.get(view.startTree, path),
+      kept: (path, sha256) => keptBase(view.store, view.workspace, path, sha256),
+      merger: view.merger,
+    },
     input,
   );
   view.failPoints.hit("save.judged");

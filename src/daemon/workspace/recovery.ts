@@ -1,12 +1,12 @@
 import { errnoOf, type FailPoints, GinError } from "../base/index.ts";
-import { type Hash, type OpenSave, type PathState, type SaveCommit, sameState } from "../store/index.ts";
+import { type Hash, type OpenSave, type PathState, sameState } from "../store/index.ts";
 import { type Applied, applySteps, type Lingering, type Rescued, type Step } from "./apply.ts";
 import type { WorkspaceDeps } from "./deps.ts";
 import { syncPaths } from "./durable.ts";
-import type { ConfinedRoot } from "./files/index.ts";
 import { CHANGE_BYTES } from "./limits.ts";
-import { type Observed, observe } from "./observe.ts";
-import { type Line, planCommit, planRescue, viewAt } from "./plan.ts";
+import { type Observed, observeFile } from "./observe.ts";
+import type { Line } from "./plan.ts";
+import { NOBODY, recordOutside, recordRescued } from "./record.ts";
 import { inspectTemps } from "./strays.ts";
 import { isTorn } from "./torn.ts";
 
@@ -63,8 +63,9 @@ export async function recover(deps: WorkspaceDeps): Promise<Recovered> {
   const outside: Observed[] = [];
   const counts = { inPlace: 0, rewritten: 0, external: 0 };
   for (const chain of chainsOf(unfinished)) {
-    const seen = await look(root, chain.path);
+    const seen = await observeFile(root, chain.path, CHANGE_BYTES);
     failPoints.hit("recover.judged");
+    // Something that is not a file is somebody else's doing, and nothing to record.
     if (seen === undefined) counts.external++;
     else if (sameState(seen.content, chain.wanted) && !(chain.rewrite && chain.wanted !== null)) counts.inPlace++;
     else if (
@@ -126,16 +127,6 @@ function chainsOf(saves: readonly OpenSave[]): Chain[] {
   return [...chains.values()];
 }
 
-/** Undefined when something that is not a file stands there: somebody else's doing, and nothing to record. */
-async function look(root: ConfinedRoot, path: string): Promise<Observed | undefined> {
-  try {
-    return await observe(root, path, CHANGE_BYTES);
-  } catch (thrown) {
-    if (thrown instanceof GinError && (thrown.reason === "NOT_A_FILE" || thrown.reason === "NOT_A_DIRECTORY")) return undefined;
-    throw thrown;
-  }
-}
-
 function torn(deps: WorkspaceDeps, chain: Chain, seen: Observed): boolean {
   if (seen.content?.kind !== "file" || seen.bytes === undefined) return false;
   for (const state of [chain.wanted, ...chain.known]) {
@@ -174,35 +165,14 @@ function content(deps: WorkspaceDeps, path: string, sha256: Hash): Uint8Array {
 /** Rows for the displaced files that are kept, before the journal that names them may go. */
 async function note(deps: WorkspaceDeps, open: readonly Lingering[], gone: readonly string[]): Promise<void> {
   if (open.length === 0 && gone.length === 0) return;
-  const kept = open.map(({ temp, path, seen }) => ({ temp, path, seen }));
+  const kept = open.map(({ temp, path }) => ({ temp, path }));
   await deps.store.write("linger", { workspace: deps.row.rowid, kept, gone });
 }
 
 /** Records outside edits (which stay on disk) and displaced ones (which do not), in that order. */
 async function record(deps: WorkspaceDeps, from: Line, outside: readonly Observed[], rescued: readonly Rescued[]): Promise<Line> {
-  const { store, boot } = deps;
-  let line = from;
-  const commit = async (value: SaveCommit, next: Line): Promise<void> => {
-    await write(value);
-    line = next;
-  };
-  const write = async (value: SaveCommit): Promise<void> => {
-    const [result] = await store.write("commit", { saves: [value], boot });
-    if (result !== "committed") throw new GinError("INTERNAL", "recovery could not record what it found");
-  };
-  const planned = await planCommit(viewAt(deps, line), line, outside, undefined, undefined, undefined);
-  if (planned.commit !== undefined) await commit(planned.commit, planned.line);
-  for (const one of rescued) {
-    const ours = store.trees.get(line.tree, one.path);
-    const author = {
-      principal: "",
-      requestId: "",
-      message: "put back after an outside edit raced a save",
-      cause: "save" as const,
-    };
-    const plan = await planRescue(viewAt(deps, line), line, author, [{ ...one, ours }]);
-    await commit(plan.commit, plan.line);
-  }
+  let line = await recordOutside(deps, from, outside);
+  await recordRescued(deps, line, NOBODY, rescued, (next) => (line = next));
   return line;
 }
 

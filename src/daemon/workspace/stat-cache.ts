@@ -100,7 +100,14 @@ export class StatCache {
       this.#clear = false;
       for (const { path } of put) this.#put.delete(path);
       for (const path of forget) this.#forget.delete(path);
-      await this.#store.write("looked", { workspace: this.#workspace, clear, put, forget });
+      try {
+        await this.#store.write("looked", { workspace: this.#workspace, clear, put, forget });
+      } catch (thrown) {
+        // What was learnt may be lost, but not that something is not to be believed.
+        this.#clear ||= clear;
+        for (const path of forget) if (!this.#put.has(path)) this.#forget.add(path);
+        throw thrown;
+      }
     }
   }
 

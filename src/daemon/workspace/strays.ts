@@ -1,7 +1,7 @@
-import { GinError, toGinError } from "../base/index.ts";
+import { toGinError } from "../base/index.ts";
 import type { JournalStep, OpenSave } from "../store/index.ts";
 import { ancestors, type Lingering, type Rescued } from "./apply.ts";
-import { fileContent, linkContent } from "./content.ts";
+import { contentOf } from "./content.ts";
 import type { WorkspaceDeps } from "./deps.ts";
 import { holdsTakenAway, type Writers } from "./files/index.ts";
 import { CHANGE_BYTES } from "./limits.ts";
@@ -10,7 +10,7 @@ import { CHANGE_BYTES } from "./limits.ts";
 export interface Strays {
   /** Content nobody recorded. */
   readonly found: readonly Rescued[];
-  /** Files somebody may still be writing to: they stay where they are. */
+  /** Files somebody may still be writing to, or that could not be read: they stay where they are. */
   readonly open: readonly Lingering[];
   /** Temps with a row whose file is gone, or that nobody can write to any more. */
   readonly gone: readonly string[];
@@ -31,9 +31,9 @@ export function inspectTemps(deps: WorkspaceDeps, saves: readonly OpenSave[]): S
     kept.add(temp);
     const stray = read(deps, temp);
     if (stray === undefined) continue;
-    const { content, bytes, writers } = stray;
-    if (!deps.store.read.hasObject(content.sha256)) found.push({ path, content, bytes });
-    if (writers === "some") open.push({ path, temp, seen: content.sha256, writers });
+    const { read: held, writers } = stray;
+    if (held !== undefined && !deps.store.read.hasObject(held.content.sha256)) found.push({ path, ...held });
+    if (writers !== "none") open.push({ path, temp, seen: held?.content.sha256, writers });
   }
   const stays = new Set(open.map((one) => one.temp));
   return { found, open, gone: [...rows.keys()].filter((temp) => !stays.has(temp)) };
@@ -60,18 +60,22 @@ function* temps(deps: WorkspaceDeps, saves: readonly OpenSave[]): Generator<[tem
   }
 }
 
-type Stray = Pick<Rescued, "content" | "bytes"> & { readonly writers: Writers };
+interface Stray {
+  readonly writers: Writers;
+  /** Undefined when it could not be looked at: nobody can say then who writes to it either. */
+  readonly read: Pick<Rescued, "content" | "bytes"> | undefined;
+}
 
-/** Undefined for what is gone, only bears a temp's name, or cannot be kept: the last two said in the log, and no reason not to start. */
+/** Undefined for what is gone. What cannot be read or kept stays, and is no reason not to start. */
 function read(deps: WorkspaceDeps, temp: string): Stray | undefined {
   try {
     const writers = deps.root.writers(temp);
     const { bytes, stat } = deps.root.readTemp(temp, CHANGE_BYTES);
-    const content = stat.kind === "symlink" ? linkContent(bytes) : fileContent(bytes, stat.executable);
-    return { content, bytes, writers };
+    return { writers, read: { content: contentOf(bytes, stat), bytes } };
   } catch (thrown) {
-    if (thrown instanceof GinError && thrown.reason === "PATH_NOT_FOUND") return undefined;
-    deps.log.warn({ temp, reason: toGinError(thrown).reason }, "a temp could not be looked at in recovery");
-    return undefined;
+    const { reason } = toGinError(thrown);
+    if (reason === "PATH_NOT_FOUND") return undefined;
+    deps.log.warn({ temp, reason }, "a temp could not be looked at in recovery; it is kept");
+    return { writers: "unknown", read: undefined };
   }
 }

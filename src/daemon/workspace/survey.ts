@@ -1,5 +1,5 @@
 import { type GinError, type Reason, toGinError } from "../base/index.ts";
-import type { Hash, PathState, Store } from "../store/index.ts";
+import { type Hash, type PathState, type Store, sameState } from "../store/index.ts";
 import { linkContent, NEW_FILE_MODE } from "./content.ts";
 import type { ConfinedRoot, FileStat } from "./files/index.ts";
 import type { IgnoreRules } from "./ignore/index.ts";
@@ -47,6 +47,8 @@ export class Survey {
   foundBytes = 0;
   /** Paths that take longer than a step: larger files, and what changed while it was looked at. */
   readonly later: string[] = [];
+  /** Directories whose ignore rules are others than those that were gone by, to be looked at and watched anew. */
+  readonly moved = new Set<string>();
   readonly #view: SurveyView;
   readonly #tally: Tally;
 
@@ -70,6 +72,9 @@ export class Survey {
     const recorded = this.#recordedIn(directory);
     const listed = this.#list(directory);
     if (listed === undefined) return;
+    // Before the first of them is judged: nobody need have hinted at the rules that are here now.
+    for (const moved of this.#view.ignore?.listed(directory, new Set(listed.map(({ name }) => name))) ?? [])
+      this.moved.add(moved);
     // Another repository begins here: its files are not ours, but for those that were recorded.
     const foreign = directory !== "" && listed.some(({ name }) => name.toLowerCase() === ".git");
     for (const { name, stat, sensitive } of listed) {
@@ -211,7 +216,7 @@ export class Survey {
     }
     this.#count(content.size);
     if (stat !== undefined) cache.note(path, stat, content.sha256, looked);
-    if (before?.sha256 === content.sha256 && before.kind === content.kind && before.executable === content.executable) return;
+    if (sameState(before, content)) return;
     if (bytes !== undefined && content.size <= CAPTURE_BYTES) {
       keeper.add(content.sha256, bytes);
       this.foundBytes += content.size;

@@ -17,6 +17,9 @@ const LONGEST_WAIT_MS = 30_000;
 /** How old the rules from outside the root may be when the whole tree is looked at, in milliseconds. */
 const OUTER_RULES_MS = 60_000;
 
+/** Looks in a row that find a path changed through gin meanwhile, before such paths take turns of their own. */
+const LOOKS = 3;
+
 /** What the tracker asks of the actor. */
 export interface TrackerHost {
   /** The head in memory. */
@@ -24,6 +27,8 @@ export interface TrackerHost {
   state(): State;
   /** Takes a turn that records what a look found; gives the head then, and the paths that changed through gin meanwhile. */
   record(burst: Burst): Promise<{ readonly line: Line; readonly again: readonly string[] }>;
+  /** Takes a turn that looks at one path and records what is there: nothing can come between the two. */
+  absorb(path: string): Promise<unknown>;
   /** Whether a path is committed and not on disk yet. */
   waits(path: string): boolean;
   /** Whether nothing is written any more. */
@@ -34,6 +39,8 @@ export interface TrackerHost {
 interface Waiter {
   readonly resolve: (state: State) => void;
   readonly reject: (error: unknown) => void;
+  /** Looks it was told nothing after. */
+  looks: number;
 }
 
 /**
@@ -54,7 +61,10 @@ export class Tracker {
   #done: boolean;
   #baseCommit: string;
   #progress: Tally = { files: 0, bytes: 0, directoriesLeft: 0, unreadable: 0, note: "" };
-  #waiters: Waiter[] = [];
+  /** For the next look. */
+  readonly #waiters: Waiter[] = [];
+  /** For the one under way, until it has ended. */
+  #present: Waiter[] | undefined;
   #running: Promise<void> | undefined;
   #retry: (() => void) | undefined;
   #wait = FIRST_WAIT_MS;
@@ -66,7 +76,7 @@ export class Tracker {
     this.#host = host;
     this.#cache = new StatCache(deps, deps.row.rowid);
     this.#patience = new Patience(deps.clock, (path) => {
-      this.#wanted.add(path, undefined);
+      this.#wanted.add(path, deps.ignore?.changed(path));
       this.#run();
     });
     this.#imported = deps.row.imported;
@@ -92,17 +102,41 @@ export class Tracker {
   }
 
   /** As Workspace.sync. */
-  sync(signal: AbortSignal | undefined): Promise<State> {
-    if (this.#end.signal.aborted) return Promise.reject(new GinError("BUSY", "the workspace is being closed"));
-    if (signal?.aborted === true) return Promise.reject(cancelled());
-    if (this.#deps.import === true && !this.#done) return Promise.reject(notReady(this.progress()));
+  async sync(signal: AbortSignal | undefined): Promise<State> {
+    this.#mayLook(signal);
+    this.#wanted.whole = true;
+    return this.#nextLook(signal);
+  }
+
+  /** As Workspace.settle. */
+  async settle(signal: AbortSignal | undefined): Promise<State> {
+    this.#mayLook(signal);
+    if ((await this.#deps.watcher?.settled()) !== true) return this.sync(signal);
+    for (const path of this.#patience.take()) this.#wanted.add(path, this.#deps.ignore?.changed(path));
+    this.#mayLook(signal);
+    if (!this.#wanted.empty) return this.#nextLook(signal);
+    // The look under way has taken the hints: what they were of is recorded when it ends.
+    return this.#present === undefined ? this.#host.state() : this.#await(this.#present, signal);
+  }
+
+  #mayLook(signal: AbortSignal | undefined): void {
+    if (this.#end.signal.aborted) throw new GinError("BUSY", "the workspace is being closed");
+    if (signal?.aborted === true) throw cancelled();
+    if (this.#deps.import === true && !this.#done) throw notReady(this.progress());
+  }
+
+  /** The state once what is wanted now was looked at. */
+  #nextLook(signal: AbortSignal | undefined): Promise<State> {
+    const state = this.#await(this.#waiters, signal);
+    this.#retryNow();
+    this.#run();
+    return state;
+  }
+
+  #await(waiters: Waiter[], signal: AbortSignal | undefined): Promise<State> {
     return new Promise((resolve, reject) => {
-      const waiter: Waiter = { resolve, reject };
       signal?.addEventListener("abort", () => reject(cancelled()), { once: true });
-      this.#waiters.push(waiter);
-      this.#wanted.whole = true;
-      this.#retryNow();
-      this.#run();
+      waiters.push({ resolve, reject, looks: 0 });
     });
   }
 
@@ -146,7 +180,7 @@ export class Tracker {
       },
       overflow: () =>
         new Promise((resolve) => {
-          this.#waiters.push({ resolve: () => resolve(), reject: () => resolve() });
+          this.#waiters.push({ resolve: () => resolve(), reject: () => resolve(), looks: 0 });
           this.#wanted.whole = true;
           this.#retryNow();
           this.#run();
@@ -167,14 +201,19 @@ export class Tracker {
   async #look(): Promise<void> {
     // Whoever asks from now on asks for the next one.
     const waiters = this.#waiters.splice(0);
+    this.#present = waiters;
     const work = this.#wanted.take();
     try {
-      if (work.whole) await this.#readRules();
+      if (work.whole && (await this.#readRules())) await this.#deps.watcher?.refresh("");
       for (const directory of work.below) await this.#deps.watcher?.refresh(directory);
       const importing = this.#deps.import === true && !this.#imported;
       const look = new Look(this.#deps, this.#host, this.#cache, this.#end.signal, importing);
       if (work.whole) this.#progress = look.tally;
-      for (const path of await look.run(work)) this.#wanted.add(path, undefined);
+      // Also of a look that fails: the rules are forgotten by then, and the next one finds them as they are.
+      const again = await look.run(work).finally(() => {
+        for (const directory of look.moved) this.#wanted.add(directory, directory);
+      });
+      for (const path of again) this.#wanted.add(path, undefined);
       for (const [path, ms] of look.slow) this.#patience.took(path, ms);
       if (work.whole) this.#wanted.files = look.tally.files;
       if (importing) {
@@ -188,14 +227,32 @@ export class Tracker {
       }
       this.#wait = FIRST_WAIT_MS;
       this.#problem = "";
-      for (const waiter of waiters) waiter.resolve(this.#host.state());
+      this.#present = undefined;
+      await this.#answer(waiters, again);
       await this.#cache.flush().catch((thrown: unknown) => this.#cacheLost(thrown));
     } catch (thrown) {
       this.#failed(toGinError(thrown), waiters);
     }
   }
 
+  /** Not before what a save came in between of is recorded as well: those paths are part of what was asked for. */
+  async #answer(waiters: readonly Waiter[], again: readonly string[]): Promise<void> {
+    const last = waiters.filter((waiter) => again.length === 0 || ++waiter.looks === LOOKS);
+    this.#waiters.unshift(...waiters.filter((waiter) => !last.includes(waiter)));
+    try {
+      if (last.length > 0) for (const path of again) await this.#host.absorb(path);
+      for (const waiter of last) waiter.resolve(this.#host.state());
+    } catch (thrown) {
+      const error = toGinError(thrown);
+      // No file any more: the next look goes by what is there now.
+      const isGone = error.reason === "NOT_A_FILE" || error.reason === "NOT_A_DIRECTORY";
+      const busy = new GinError("BUSY", "files change while they are looked at", undefined, { retryAfterMs: 100 });
+      for (const waiter of last) waiter.reject(isGone ? busy : error);
+    }
+  }
+
   #failed(error: GinError, waiters: readonly Waiter[]): void {
+    this.#present = undefined;
     for (const waiter of waiters) waiter.reject(error);
     if (this.#end.signal.aborted || this.#host.stopped()) return;
     this.#problem = error.message;
@@ -217,15 +274,17 @@ export class Tracker {
     this.#retry = undefined;
   }
 
-  /** The rules of the user and the repository; without them those in the tree still hold. */
-  async #readRules(): Promise<void> {
+  /** The rules of the user and the repository; without them those in the tree still hold. True when they are others now. */
+  async #readRules(): Promise<boolean> {
     const { git, ignore, clock, log } = this.#deps;
-    if (git === undefined || ignore === undefined || clock.monotonicMs() - this.#rulesMs < OUTER_RULES_MS) return;
+    if (git === undefined || ignore === undefined || clock.monotonicMs() - this.#rulesMs < OUTER_RULES_MS) return false;
     try {
-      ignore.setOuter(await git.outerRules());
+      const moved = ignore.setOuter(await git.outerRules());
       this.#rulesMs = clock.monotonicMs();
+      return moved;
     } catch (thrown) {
       log.warn({ reason: toGinError(thrown).reason }, "the repository's ignore rules could not be read");
+      return false;
     }
   }
 

@@ -162,6 +162,12 @@ export interface Workspace {
    * was on disk when this was called is recorded. Rejects with NOT_READY until the first import has ended, CANCELLED, WORKSPACE_MISSING_ROOT, BUSY.
    */
   sync(signal?: AbortSignal): Promise<State>;
+  /**
+   * The same by what the watcher tells, which costs next to nothing when nothing changed: what it has not handed out yet is looked at now. Where it cannot tell
+   * of everything (it polls, it is off, something was lost, the file system is shared with other machines) this is sync. Not seen: a write through a
+   * shared memory map that nothing else followed.
+   */
+  settle(signal?: AbortSignal): Promise<State>;
   importProgress(): ImportProgress;
   /** How changes outside are noticed; undefined when nothing watches. */
   watching(): WatchHealth | undefined;

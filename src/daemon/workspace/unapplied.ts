@@ -1,9 +1,10 @@
 import { type Clock, errnoOf, type FailPoints, GinError, type Log } from "../base/index.ts";
 import { type PathState, type StoreReader, sameState } from "../store/index.ts";
-import { type Applied, applySteps, type Step } from "./apply.ts";
+import { type Applied, applySteps, dropStaged, type Step } from "./apply.ts";
+import { NEW_FILE_MODE } from "./content.ts";
 import type { ConfinedRoot } from "./files/index.ts";
 import { CHANGE_BYTES } from "./limits.ts";
-import { type Observed, observe } from "./observe.ts";
+import { type Observed, observeFile } from "./observe.ts";
 
 /** First wait before a refused step is tried again, and the longest, in milliseconds. */
 const FIRST_WAIT_MS = 100;
@@ -79,13 +80,19 @@ export class Unapplied {
     return bytes;
   }
 
-  /** One more try for each waiting path; gives the saves that are whole now and what was rescued on the way. */
-  async retry(wallMs: number): Promise<{ readonly whole: string[]; readonly applied: Applied }> {
+  /**
+   * One more try for each waiting path; gives the saves that are whole now and what was rescued on the way. `record` is given what somebody
+   * else put at a path: until it resolves the path waits.
+   */
+  async retry(
+    wallMs: number,
+    record: (outside: Observed) => Promise<void>,
+  ): Promise<{ readonly whole: string[]; readonly applied: Applied }> {
     const before = new Set([...this.#waiting.values()].map((one) => one.save));
     const applied: Applied = { rescued: [], lingering: [], failed: [] };
     for (const [path, waiting] of [...this.#waiting]) {
       try {
-        if (await this.#tryOne(waiting.step, applied, wallMs)) this.#waiting.delete(path);
+        if (await this.#tryOne(waiting.step, applied, wallMs, record)) this.#waiting.delete(path);
       } catch (cause) {
         this.#log.debug({ path, errno: errnoOf(cause) }, "still refused");
       }
@@ -95,15 +102,16 @@ export class Unapplied {
     return { whole: [...before].filter((save) => !this.holds(save)), applied };
   }
 
-  /** True when the path needs nothing more: ours is there, or somebody else's edit is, which stays. */
-  async #tryOne(step: Step, applied: Applied, wallMs: number): Promise<boolean> {
-    const seen = await observe(this.#root, step.path, CHANGE_BYTES).catch((thrown: unknown) => {
-      if (thrown instanceof GinError && thrown.reason === "NOT_A_FILE") return undefined;
-      throw thrown;
-    });
-    if (seen === undefined) return true;
-    if (sameState(seen.content, step.after)) return true;
-    if (!sameState(seen.content, step.before)) return true;
+  /** True when the path needs nothing more: ours is there, or somebody else's edit is, which stays and is recorded. */
+  async #tryOne(step: Step, applied: Applied, wallMs: number, record: (outside: Observed) => Promise<void>): Promise<boolean> {
+    const { path } = step;
+    const seen = await observeFile(this.#root, path, CHANGE_BYTES);
+    if (seen !== undefined && sameState(seen.content, step.after)) return true;
+    if (seen === undefined || !sameState(seen.content, step.before)) {
+      // While it waited every look went by it: nobody else would tell. A directory there is a file that is gone.
+      await record(seen ?? { path, content: null, bytes: undefined, mode: NEW_FILE_MODE, stat: undefined });
+      return true;
+    }
     if (step.after !== null) this.#root.makeParents(step.path);
     const staged =
       step.after === null
@@ -112,13 +120,10 @@ export class Unapplied {
           ? this.#root.stageLink(step.path, Buffer.from(this.#bytes(step.path, step.after)).toString())
           : this.#root.stage(step.path, this.#bytes(step.path, step.after), step.mode);
     const tried = await applySteps(this.#root, [{ ...step, staged }], this.#clock, this.#failPoints, wallMs);
-    if (tried.failed.length > 0) {
-      if (staged !== undefined) this.#root.discard(staged.temp);
-      return false;
-    }
     applied.rescued.push(...tried.rescued);
     applied.lingering.push(...tried.lingering);
-    return true;
+    dropStaged(this.#root, tried);
+    return tried.failed.length === 0;
   }
 
   #schedule(): void {

@@ -1,10 +1,12 @@
 import { isObject, type JsonObject, type Prepared, prepare } from "../../clients/sdk/index.ts";
 import { checkArguments } from "../catalog/check.ts";
+import { fenceOf } from "../catalog/parts.ts";
 import { ArgumentError, type Callable } from "../catalog/types.ts";
 import type { Daemon } from "./daemon.ts";
-import { envelopeAnswer, type Image } from "./envelope.ts";
+import { type EnvelopeAnswer, envelopeAnswer, type Image } from "./envelope.ts";
 import { failureOf } from "./failure.ts";
 import { cutToFit, PAGE_BYTES, smallerLimit } from "./pages.ts";
+import { envelopeWithin } from "./tool-pages.ts";
 
 /** Pages asked for anew until one fits; each is smaller in proportion, so the second nearly always does. */
 const SMALLER_PAGES_MAX = 4;
@@ -56,7 +58,7 @@ function argumentsOf(tool: Callable, given: unknown): JsonObject {
 function againOf(tool: Callable, prepared: Prepared | undefined): JsonObject | undefined {
   const message = prepared?.request.call_tool;
   if (tool.inputSchema !== undefined || !isObject(message) || !isObject(message.arguments)) return undefined;
-  return { tool: tool.name, arguments: { ...message.arguments, request_id: prepared?.requestId ?? "" } };
+  return { tool: tool.name, arguments: { ...message.arguments, ...fenceOf(message), request_id: prepared?.requestId ?? "" } };
 }
 
 async function answerOf(
@@ -70,10 +72,27 @@ async function answerOf(
     const { text, isError } = await pageOf(tool, prepared, call, daemon);
     return { texts: [text], isError };
   }
-  const response = await daemon.send(prepared, call.signal, call.client);
-  const envelope = response.call_tool;
+  const message = prepared.request.call_tool;
+  const sent = isObject(message) ? message : {};
+  const table = {
+    tool: String(sent.tool),
+    arguments: isObject(sent.arguments) ? sent.arguments : {},
+    mutation: prepared.mutation,
+  };
+  let last: JsonObject = {};
+  const ask = async (given: JsonObject): Promise<JsonObject | undefined> => {
+    const request = { call_tool: { ...sent, arguments: given } };
+    last = await daemon.send({ ...prepared, request }, call.signal, call.client);
+    return isObject(last.call_tool) ? last.call_tool : undefined;
+  };
+  const of = (response: JsonObject): EnvelopeAnswer => envelopeAnswer(tool, args, response);
+  const unbounded = async (): Promise<EnvelopeAnswer | undefined> => {
+    const response = await ask(table.arguments);
+    return response === undefined ? undefined : of(response);
+  };
+  const answer = await (tool.whole === true ? unbounded() : envelopeWithin(table, ask, of));
   // What is refused around the tool (who calls, which workspace) has no envelope.
-  return isObject(envelope) ? envelopeAnswer(tool, args, envelope) : { texts: [fitting(response)], isError: true };
+  return answer ?? { texts: [fitting(last)], isError: true };
 }
 
 /** The response as text; of a read that came too large for one answer, a smaller page. */

@@ -20,7 +20,11 @@ export interface EnvelopeAnswer {
 export function envelopeAnswer(tool: Callable, given: JsonObject, response: JsonObject): EnvelopeAnswer {
   const { next_call: next, ...envelope } = toolEnvelope(response);
   const goesOn = isObject(next) ? (tool.nextCall ?? same)(next, given) : undefined;
-  const structured: JsonObject = { ...envelope, ...(goesOn !== undefined && { next_call: goesOn }) };
+  return shownEnvelope({ ...envelope, ...(goesOn !== undefined && { next_call: goesOn }) });
+}
+
+/** An envelope in the forms MCP has for it. */
+export function shownEnvelope(structured: JsonObject): EnvelopeAnswer {
   const { ok, result, content, error, suggestion, risk: _risk, ...rest } = structured;
   const blocks = Array.isArray(content) ? content.filter(isObject) : [];
   const texts = ok === true ? [result, ...blocks.map(({ text }) => text)] : [refusal(error, suggestion)];
@@ -33,6 +37,16 @@ export function envelopeAnswer(tool: Callable, given: JsonObject, response: Json
     structured,
     isError: ok !== true,
   };
+}
+
+/** Bytes of text a host shows its model: of the structure or of the texts, whichever is more. Images are no text. */
+export function sizeOf({ texts, images, structured }: EnvelopeAnswer): number {
+  const { content: _content, ...withoutImages } = structured;
+  const json = JSON.stringify(images.length > 0 ? withoutImages : structured);
+  return Math.max(
+    Buffer.byteLength(json),
+    texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0),
+  );
 }
 
 const same = (next: JsonObject): JsonObject => next;

@@ -26,7 +26,11 @@ function bytesOf(message: JsonObject): number {
  */
 export function smallerLimit(operation: string, message: JsonObject, bytes: number): number | undefined {
   const served = servedBy(operation, message);
-  if (served === undefined || served <= 1) return undefined;
+  return served === undefined || served <= 1 ? undefined : fewer(served, bytes);
+}
+
+/** How many of `served` fit, where they took `bytes`; at least one. */
+export function fewer(served: number, bytes: number): number {
   return Math.max(1, Math.floor(served * (PAGE_BYTES / bytes) * 0.95) - 1);
 }
 

@@ -1,14 +1,9 @@
 import { isObject, type JsonObject, type JsonValue } from "../../clients/sdk/index.ts";
 import { CORE } from "./core.ts";
-import { CURSOR, counter, flag, limit, line, READS, shape, text } from "./parts.ts";
+import { CURSOR, counter, FENCE, fenceOf, flag, limit, line, READS, shape, text } from "./parts.ts";
 import type { Property, Shape, Tool, ToolHints } from "./types.ts";
 
 const CHANGES: ToolHints = { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: false };
-
-const FENCE: { readonly [name: string]: Property } = {
-  lease_incarnation: text("Fence of your lease, with lease_epoch"),
-  lease_epoch: counter("Fence of your lease"),
-};
 
 /** `op`: the first is the default where `required` does not name it. */
 const op = (values: readonly string[], description: string): Property => ({ type: "string", enum: values, description });
@@ -27,15 +22,14 @@ function tabled(
     inputSchema,
     annotations: told.hints,
     request: (args) => {
-      const { op: asked, request_id: id, lease_incarnation: incarnation, lease_epoch: epoch, ...rest } = args;
+      const { op: asked, request_id: id, lease_incarnation: _incarnation, lease_epoch: _epoch, ...rest } = args;
       const { tool, arguments: given } = toolOf(asked);
       return {
         call_tool: {
           tool,
           arguments: { ...given, ...rest },
           ...(id !== undefined && { request_id: id }),
-          ...(incarnation !== undefined && { lease_incarnation: incarnation }),
-          ...(epoch !== undefined && { lease_epoch: epoch }),
+          ...fenceOf(args),
         },
       };
     },
@@ -263,10 +257,6 @@ function nextRequest(request: JsonObject): JsonObject {
     if (fits(LEASE, args)) return { tool: LEASE.name, arguments: { op: "acquire", ...args } };
   }
   return { tool: "gin_call", arguments: { request } };
-}
-
-function fenceOf(made: JsonObject): JsonObject {
-  return Object.fromEntries(Object.entries(made).filter(([name]) => Object.hasOwn(FENCE, name)));
 }
 
 function fits(tool: Tool, args: JsonObject): boolean {

@@ -1,4 +1,4 @@
-import { counter, direct, flag, line, shape, text } from "./parts.ts";
+import { counter, direct, FENCE, flag, line, shape, text } from "./parts.ts";
 import type { Shape, Tool } from "./types.ts";
 
 const EDIT: Shape = {
@@ -36,8 +36,7 @@ export const SAVE: Tool = {
       incarnation: text("Refuse unless the workspace is this incarnation"),
       generation: counter("Refuse if anything in the workspace changed since this generation"),
       epoch: counter("Refuse unless this is the epoch"),
-      lease_incarnation: text("Fence of your lease, with lease_epoch"),
-      lease_epoch: counter("Fence of your lease"),
+      ...FENCE,
     },
     ["edits"],
   ),

@@ -28,7 +28,8 @@ function plainShape(shape: Shape): JsonObject & { readonly type: "object" } {
   return { ...rest, properties, ...(required !== undefined && { required: [...required] }) };
 }
 
-function plain(property: Property | Shape): JsonObject {
+/** A property in the words of JSON Schema alone. */
+export function plain(property: Property | Shape): JsonObject {
   if (property.type === "array") return { ...property, items: plain(property.items) };
   if (property.type === "object" && "properties" in property) return plainShape(property);
   if (property.type !== "string") return { ...property };

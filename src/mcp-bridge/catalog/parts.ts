@@ -28,6 +28,17 @@ export const counter = (description: string): Property => ({ type: "string", cou
 /** A text. */
 export const text = (description: string): Property => ({ type: "string", description });
 
+/** The fence of a lease, of every tool that may change files. */
+export const FENCE: { readonly [name: string]: Property } = {
+  lease_incarnation: text("Fence of your lease, with lease_epoch"),
+  lease_epoch: counter("Fence of your lease"),
+};
+
+/** The fence among some arguments. */
+export function fenceOf(args: JsonObject): JsonObject {
+  return Object.fromEntries(Object.entries(args).filter(([name]) => Object.hasOwn(FENCE, name)));
+}
+
 /** A truth value. */
 export const flag = (description: string): Property => ({ type: "boolean", description });
 

@@ -1,7 +1,8 @@
 import { isObject, type JsonObject, type JsonValue, READ_ONLY_TOOLS } from "../../clients/sdk/index.ts";
-import type { Listed } from "./listed.ts";
-import { REQUEST_ID } from "./parts.ts";
-import { ArgumentError, type Callable, type ToolHints } from "./types.ts";
+import { checkArguments } from "./check.ts";
+import { type Listed, plain } from "./listed.ts";
+import { FENCE, fenceOf, REQUEST_ID } from "./parts.ts";
+import { ArgumentError, type Callable, type Shape, type ToolHints } from "./types.ts";
 
 /** The tools of the table in its order, by their own names. A test compares them with the table. */
 export const TABLE_TOOLS: readonly string[] = [
@@ -39,16 +40,35 @@ export function tableTool(name: string): Callable | undefined {
     name,
     inputSchema: undefined,
     request: (args) => {
-      // What hosts are told of it stands among the arguments; the daemon takes it beside them.
-      const { request_id: id, ...rest } = args;
+      // What hosts are told of them stands among the arguments; the daemon takes them beside these.
+      const { request_id: id, ...given } = args;
+      const fence = isFenced(name) ? checkArguments(FENCE_SHAPE, fenceOf(given)) : {};
+      const rest = isFenced(name) ? withoutFence(given) : given;
       if (id !== undefined && typeof id !== "string")
         throw new ArgumentError("request_id must be text", "leave it out: one is made");
-      return { call_tool: { tool: name, arguments: rest, ...(id !== undefined && { request_id: id }) } };
+      return { call_tool: { tool: name, arguments: rest, ...(id !== undefined && { request_id: id }), ...fence } };
     },
     shows: "call_tool",
-    // The acquire call of a refusal is none: this profile has no leases.
-    nextCall: (next) => (TABLE_TOOLS.includes(String(next.tool)) ? next : undefined),
+    // Who takes this profile knows these tools and their pages: the same envelopes on every way to them.
+    whole: true,
+    // The acquire call of a refusal is none: no tool of the table acquires. The fence stands beside the arguments, so it is put back.
+    nextCall: (next, made) => {
+      const tool = String(next.tool);
+      if (!TABLE_TOOLS.includes(tool)) return undefined;
+      return isFenced(tool) && isObject(next.arguments) ? { ...next, arguments: { ...next.arguments, ...fenceOf(made) } } : next;
+    },
   };
+}
+
+const FENCE_SHAPE: Shape = { type: "object", properties: FENCE, additionalProperties: false };
+
+/** Whether a tool may change files, which a lease may be needed for. */
+function isFenced(name: string): boolean {
+  return name !== "memory" && !READ_ONLY_TOOLS.includes(name);
+}
+
+function withoutFence(args: JsonObject): JsonObject {
+  return Object.fromEntries(Object.entries(args).filter(([name]) => !Object.hasOwn(FENCE, name)));
 }
 
 /** The tools of a ListToolsResponse with schemas that can run, as `tools/list` shows them. */
@@ -82,7 +102,11 @@ function listedTool(tool: JsonObject): Listed {
     inputSchema: {
       ...schema,
       type: "object",
-      properties: changes ? { ...properties, request_id: { ...REQUEST_ID } } : properties,
+      properties: {
+        ...properties,
+        ...(changes && { request_id: { ...REQUEST_ID } }),
+        ...(changes && isFenced(name) && Object.fromEntries(Object.entries(FENCE).map(([field, one]) => [field, plain(one)]))),
+      },
     },
     annotations: { title: titleOf(name), ...hintsOf(risk) },
   };

@@ -41,6 +41,8 @@ export interface Callable {
   readonly request: (args: JsonObject) => JsonObject;
   /** The field of the response that is shown; undefined shows the whole Response, "call_tool" the tool envelope. */
   readonly shows: string | undefined;
+  /** True: the envelope goes out as `gin tool` prints it, with the pages of the table however large. Left out: within PAGE_BYTES. */
+  readonly whole?: true;
   /**
    * How `next_call` of an envelope is made with the tools of this profile; undefined when it cannot be. It is a call of the table,
    * `{tool, arguments}`, or of a refusal a whole Request. `given` are the arguments of the call that was answered.

@@ -232,7 +232,8 @@ test("a lost answer leaves the outcome of a change unknown, with status 4, and o
     expect([driven.status, driven.stderr]).toEqual([status, ""]);
     const envelope = JSON.parse(driven.stdout);
     expect(envelope).toMatchObject({ ok: false, error_code: code });
-    if (status === 4) expect(envelope.suggestion).toContain(`gin outcome ${envelope.request_id}`);
+    if (status === 4)
+      expect(envelope.suggestion).toContain(`gin outcome ${envelope.request_id} --endpoint unix:${daemon.socketPath} tells`);
   }
   const asked = await drive([...endpoint, "write_file", "--json", '{"path":"a","content":"x","if_absent":true}']);
   expect(JSON.parse(asked.stdout).request_id).toMatch(/^rq_/);
@@ -247,6 +248,18 @@ test("a refusal of the transport is an envelope too", async () => {
     1,
     { ok: false, error: detail.message, error_code: "busy", suggestion: detail.suggestion },
   ]);
+});
+
+test.each([
+  ["a root and a workspace", ["--root", "/r", "--workspace", "w"], {}, 2, "name one workspace twice"],
+  ["a token file that is not there", ["--endpoint", "http://127.0.0.1:1", "--token-file", "/nowhere/t"], {}, 2, "/nowhere/t"],
+  ["a host whose socket has too long a path", ["--host", `/tmp/${"h".repeat(4_000)}`], { XDG_RUNTIME_DIR: "" }, 3, ""],
+])("%s is told in an envelope too", async (_, flags, env, status, said) => {
+  const driven = await drive(["tool", ...flags, "list_dir"], { env });
+  expect([driven.status, driven.stderr]).toEqual([status, ""]);
+  const envelope = JSON.parse(driven.stdout);
+  expect(envelope).toMatchObject({ ok: false, error_code: "not_sent", suggestion: expect.stringMatching(/./) });
+  expect(envelope.error).toContain(said);
 });
 
 test("wrong flags are told on standard error, with status 2", async () => {

@@ -13,16 +13,26 @@
 //        byte-at-a-time clients                                              kernel/listener/connections, *
 // Days:  disk full                                                           kernel/store/disk, kernel/workspace/races, *
 //        root deleted                                                        kernel/daemon/roots
-//        store read-only                                                     kernel/store/disk, kernel/daemon/serve, * (while it serves)
+//        store read-only                                                     kernel/store/disk, kernel/daemon/serve, * (while it is served as well)
 //        store of a newer version; SQLite that did not install               kernel/daemon/serve
 //        two daemons on one host                                             kernel/daemon/instance
 //        two hosts on one root                                               kernel/daemon/roots
 //        daemon killed in mid-save                                           kernel/workspace/kills.proof, history.proof, real-input
 //        client gone in mid-save                                             retries.proof, *
-import { mkdirSync, readdirSync, readFileSync, rmSync, statfsSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statfsSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from "node:fs";
 import { request } from "node:http";
 import { connect, createServer } from "node:net";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { brotliCompressSync, gzipSync } from "node:zlib";
 import { create, toBinary } from "@bufbuild/protobuf";
 import { BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
@@ -46,6 +56,39 @@ async function mounted(mebibytes: number): Promise<{ directory: string } | { rea
   if (done.code !== 0) return { reason: `a tmpfs cannot be mounted here: ${done.stderr.trim()}` };
   atTeardown(async () => void (await runCommand("umount", ["-l", directory])));
   return { directory };
+}
+
+/** A file system that can become read-only under open files, as one does whose disk fails, or why there is none. */
+async function failing(): Promise<{ directory: string; fail: () => void; repair: () => Promise<void> } | { reason: string }> {
+  const directory = tempDir("failing");
+  const image = join(tempDir("image"), "ext4");
+  const run = async (command: string, ...args: string[]): Promise<void> => {
+    const done = await runCommand(command, args);
+    if (done.code !== 0) throw new Error(`${command}: ${done.stderr.trim()}`);
+  };
+  const mount = () => run("mount", "-o", "loop,errors=remount-ro", image, directory);
+  try {
+    writeFileSync(image, "");
+    truncateSync(image, 64 * MEBIBYTE);
+    await run("mkfs.ext4", "-q", "-F", "-m", "0", "-O", "^has_journal", image);
+    await mount();
+  } catch (thrown) {
+    return { reason: `an ext4 cannot be made and mounted here: ${(thrown as Error).message}` };
+  }
+  atTeardown(async () => void (await runCommand("umount", ["-l", directory])));
+  const { stdout } = await runCommand("findmnt", ["-no", "SOURCE", directory]);
+  const trigger = `/sys/fs/ext4/${basename(stdout.trim())}/trigger_fs_error`;
+  if (!existsSync(trigger)) return { reason: "this kernel has no way to make an ext4 fail" };
+  return {
+    directory,
+    fail: () => writeFileSync(trigger, "1"),
+    async repair() {
+      await run("umount", directory);
+      // It says 1 when it has mended something.
+      expect((await runCommand("e2fsck", ["-p", image])).code).toBeLessThanOrEqual(1);
+      await mount();
+    },
+  };
 }
 
 /** Takes all but a little of a file system; gives the file to remove. */
@@ -115,8 +158,39 @@ describe("a full disk", () => {
   });
 });
 
-describe("a store that becomes read-only while it is served", () => {
-  it("refuses saves with that reason, goes on reading, and takes saves again afterwards", async (ctx) => {
+describe("a store that becomes read-only", () => {
+  it("while it is served refuses saves, changes nothing, goes on reading, and loses nothing by it", async (ctx) => {
+    const place = await failing();
+    if ("reason" in place) return ctx.skip(place.reason);
+    const { root, host } = tempHost();
+    const data = join(place.directory, "data");
+    const start = { host, root, args: ["--listen", "none", "--data", data], env: run() };
+    let daemon = await startDaemon(start);
+    expect((await postJson(daemon.ready, "GinService/Save", saving("before", "a.txt", "one\n"))).status).toBe(200);
+    place.fail();
+    const during = saving("during", "a.txt", "two\n", sha("one\n"));
+    // Its files are open, so SQLite says no more than that it could not write; whether it wrote nothing at all, only a new start can tell.
+    for (const told of ["the disk refused the store", "the workspace is stopped: the store failed in a commit"]) {
+      const refused = await postJson(daemon.ready, "GinService/Save", during);
+      expect([refused.reason, refused.body.message]).toEqual(["IO_FAILED", told]);
+    }
+    expect([readFileSync(join(root, "a.txt"), "utf8"), temps(root)]).toEqual(["one\n", []]);
+    expect((await postJson(daemon.ready, "GinService/ReadPath", { path: "a.txt" })).body).toMatchObject({ text: "one\n" });
+    const listed = await postJson(daemon.ready, "AdminService/ListWorkspaces", {});
+    expect(listed.body).toMatchObject({ workspaces: [{ status: "stopped", status_note: "the store failed in a commit" }] });
+    await daemon.kill();
+    await expect(startDaemon(start)).rejects.toThrow("STORE_READ_ONLY");
+    await place.repair();
+    daemon = await startDaemon(start);
+    const outcome = await postJson(daemon.ready, "GinService/RequestOutcome", { target_request_id: "before" });
+    expect(outcome.body).toMatchObject({ outcome: "OUTCOME_COMMITTED" });
+    expect((await postJson(daemon.ready, "GinService/Save", during)).status).toBe(200);
+    expect(readFileSync(join(root, "a.txt"), "utf8")).toBe("two\n");
+    await daemon.stop();
+    return undefined;
+  });
+
+  it("between two daemons refuses the start with that reason, and is taken again afterwards", async (ctx) => {
     const place = await mounted(32);
     if ("reason" in place) return ctx.skip(place.reason);
     const { root, host } = tempHost();
@@ -125,7 +199,6 @@ describe("a store that becomes read-only while it is served", () => {
     let daemon = await startDaemon(start);
     expect((await postJson(daemon.ready, "GinService/Save", saving("before", "a.txt", "one\n"))).status).toBe(200);
     await daemon.kill();
-    // A file system with open files for writing cannot be remounted: the start after it finds it so.
     expect((await runCommand("mount", ["-o", "remount,ro", place.directory])).code).toBe(0);
     await expect(startDaemon(start)).rejects.toThrow("STORE_READ_ONLY");
     expect(readFileSync(join(root, "a.txt"), "utf8")).toBe("one\n");

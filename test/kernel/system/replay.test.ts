@@ -1,7 +1,7 @@
 // A public project's tree and its own successive changes, replayed by two agents and an editor. GIN_TEST_PROJECT names a Git repository (bare
 // or not) of a project with 5,000 files or more: then two hundred changes are replayed. Without it the history of this repository has to do.
 import { createHash } from "node:crypto";
-import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { expect, it } from "vitest";
@@ -103,8 +103,8 @@ it("the origin, log and diff agree with what was replayed, and undoing one agent
     if (!existsSync(at)) faults.push(`${path} is not on the disk`);
     else if (replayed.some((one) => one.change.files.some((file) => file.path === path))) {
       if (sha(readFileSync(at)) !== sha(await blob(id))) faults.push(`${path} is not as the project has it`);
+      if (((statSync(at).mode & 0o100) !== 0) !== executable) faults.push(`${path} is executable or not, unlike in the project`);
     }
-    void executable;
   }
 
   // The log: each change with its paths and its hashes, an agent's in one checkpoint.
@@ -172,15 +172,19 @@ it("the origin, log and diff agree with what was replayed, and undoing one agent
     }
   }
 
-  // One agent is undone as far as nobody stands in the way: no line of the others goes.
-  const before = await othersLines(owner, root, texts, "agent-a");
+  // One agent is undone as far as nobody stands in the way: lines of its own go, and no line of the others does.
+  const before = await linesBy(owner, root, texts);
   const undone = await owner.run("undo", {
     request_id: "undo-a",
     select: { principal: "agent-a", since: "start" },
     skip_conflicts: true,
   });
-  const after = await othersLines(owner, root, texts, "agent-a");
-  for (const [key, count] of before) if ((after.get(key) ?? 0) < count) faults.push(`undo took lines of ${key}`);
+  const after = await linesBy(owner, root, texts);
+  for (const [key, { principal, count }] of before)
+    if (principal !== "agent-a" && (after.get(key)?.count ?? 0) < count) faults.push(`undo took lines of ${key}`);
+  const own = [before, after].map((lines) =>
+    [...lines.values()].reduce((sum, { principal, count }) => sum + (principal === "agent-a" ? count : 0), 0),
+  );
   const outcomes = new Map<string, number>();
   for (const one of (undone.paths ?? []) as JsonObject[])
     outcomes.set(String(one.outcome), (outcomes.get(String(one.outcome)) ?? 0) + 1);
@@ -192,6 +196,7 @@ it("the origin, log and diff agree with what was replayed, and undoing one agent
       origins: texts.length,
       lines,
       undo: Object.fromEntries(outcomes),
+      ownLines: own,
     }),
   );
   owner.close();
@@ -199,6 +204,8 @@ it("the origin, log and diff agree with what was replayed, and undoing one agent
   await daemon.stop();
   expect(faults).toEqual([]);
   expect(lines).toBeGreaterThan(1_000);
+  expect(outcomes.get("UNDONE_OUTCOME_REVERSED") ?? 0).toBeGreaterThan(0);
+  expect(own[1]).toBeLessThan(own[0] ?? 0);
   return undefined;
 });
 
@@ -284,20 +291,18 @@ async function originOf(client: PatientClient, path: string): Promise<LineOrigin
   return found;
 }
 
-/** How many lines of each file are of each checkpoint that is not this principal's. */
-async function othersLines(
+/** How many lines of each file are of each checkpoint, and whose it is. */
+async function linesBy(
   client: PatientClient,
   root: string,
   paths: readonly string[],
-  principal: string,
-): Promise<Map<string, number>> {
-  const counts = new Map<string, number>();
+): Promise<Map<string, { readonly principal: string; readonly count: number }>> {
+  const counts = new Map<string, { readonly principal: string; readonly count: number }>();
   for (const path of paths) {
     if (!existsSync(join(root, path))) continue;
-    for (const origin of await originOf(client, path)) {
-      if (origin.principal === principal) continue;
-      const key = `${path} by ${origin.checkpoint}`;
-      counts.set(key, (counts.get(key) ?? 0) + 1);
+    for (const { checkpoint, principal } of await originOf(client, path)) {
+      const key = `${path} by ${checkpoint}`;
+      counts.set(key, { principal, count: (counts.get(key)?.count ?? 0) + 1 });
     }
   }
   return counts;

@@ -2,18 +2,15 @@ import { execFileSync } from "node:child_process";
 import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, truncateSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { beforeEach, describe, expect, it } from "vitest";
-import { GinError, nodeCommands, nodeDirectoryWatch, nodeFs, systemClock } from "../../../src/daemon/base/index.ts";
+import { GinError, nodeCommands } from "../../../src/daemon/base/index.ts";
 import { openStore, type Store } from "../../../src/daemon/store/index.ts";
-import type { OpenWorkspaceDeps } from "../../../src/daemon/workspace/index.ts";
-import { createIgnoreRules, createWatcher, readGit } from "../../../src/daemon/workspace/index.ts";
-import { Bell } from "../../helpers/bell.ts";
 import { chance } from "../../helpers/random.ts";
 import { scaled } from "../../helpers/scale.ts";
-import { atTeardown } from "../../helpers/teardown.ts";
 import { tempDir } from "../../helpers/temp.ts";
+import { byCause, diskTree, noticed, openLiving } from "./living.ts";
 import { hashOf } from "./model.ts";
-import { diskFiles, openSite, quiet, type Site, saveInput } from "./site.ts";
-import { imported, loggedOf, treeOf } from "./whole.ts";
+import { diskFiles, openSite, type Site, saveInput } from "./site.ts";
+import { loggedOf, treeOf } from "./whole.ts";
 
 let directory: string;
 let root: string;
@@ -28,53 +25,11 @@ function put(path: string, value: string): void {
   writeFileSync(join(root, path), value);
 }
 
-/** As the daemon makes it. */
-const around: NonNullable<OpenWorkspaceDeps["around"]> = async (confined) => {
-  const ignore = createIgnoreRules({ root: confined, path: root, fs: nodeFs });
-  const watcher = createWatcher({
-    kind: "auto",
-    root: confined,
-    path: root,
-    ignored: (path, isDirectory) => ignore.ignored(path, isDirectory),
-    fs: nodeFs,
-    directories: nodeDirectoryWatch,
-    clock: systemClock,
-    log: quiet,
-  });
-  const found = await readGit(root, { commands: nodeCommands, fs: nodeFs, clock: systemClock, env: process.env });
-  return { ignore, watcher, ...(found.kind === "work-tree" ? { git: found.git } : {}) };
-};
-
-async function open(store?: Store): Promise<Site> {
-  const site = await openSite(directory, { import: true, around, ...(store === undefined ? {} : { store }) });
-  atTeardown(() => site.close());
-  await imported(site);
-  return site;
-}
+const open = (store?: Store): Promise<Site> => openLiving(directory, store);
 
 function git(...args: string[]): string {
   const env = { ...process.env, GIT_CONFIG_GLOBAL: "/dev/null", GIT_CONFIG_SYSTEM: "/dev/null" };
   return execFileSync("git", ["-C", root, "-c", "user.name=t", "-c", "user.email=t@t", ...args], { encoding: "utf8", env });
-}
-
-/** Files on disk that gin tracks, as treeOf says them. */
-function onDisk(): Record<string, string> {
-  const found = [...diskFiles(root)].filter(([path]) => !path.startsWith(".git/"));
-  return Object.fromEntries(
-    found.map(([path, { bytes, executable }]) => [path, executable ? `${hashOf(bytes)} x` : hashOf(bytes)]),
-  );
-}
-
-/** Waits until what is recorded is what is on disk, without asking for a look; looks at each change of the head. */
-async function noticed(site: Site): Promise<void> {
-  const wanted = JSON.stringify(Object.entries(onDisk()).sort());
-  const heads = new Bell();
-  const stop = site.workspace.onChange(heads.ring);
-  try {
-    await heads.until(() => JSON.stringify(Object.entries(treeOf(site)).sort()) === wanted, 60_000);
-  } finally {
-    stop();
-  }
 }
 
 /** Saves of one client on paths of its own, one after the other, until told to end; each must be committed. */
@@ -99,12 +54,6 @@ function saving(site: Site, name: string): { end(): Promise<Map<string, string>>
   };
 }
 
-function byCause(site: Site): Record<string, number> {
-  const counts: Record<string, number> = {};
-  for (const [cause] of loggedOf(site)) counts[cause] = (counts[cause] ?? 0) + 1;
-  return counts;
-}
-
 it("records 10,000 files made in one folder in a burst as one checkpoint, and one of them changed as another", async () => {
   const count = scaled(10_000);
   put("a", "a\n");
@@ -112,13 +61,13 @@ it("records 10,000 files made in one folder in a burst as one checkpoint, and on
   mkdirSync(join(root, "many"));
   for (let index = 0; index < count; index++) writeFileSync(join(root, `many/f${index}`), `${index}\n`);
   await site.workspace.sync();
-  await noticed(site);
+  await noticed(site, diskTree(root));
   const external = byCause(site).external ?? 0;
   console.log(`${count} files were recorded as ${external} checkpoints`);
   // Made without giving way, so that no hint came between: what the watcher says afterwards adds nothing.
   expect(external).toBe(1);
   put("many/f77", "changed\n");
-  await noticed(site);
+  await noticed(site, diskTree(root));
   expect(loggedOf(site).at(-1)).toEqual(["external", 1]);
 }, 120_000);
 
@@ -144,7 +93,7 @@ it("holds up no save for the whole of a burst", async () => {
   console.log(`the event loop was held up ${longest.toFixed(0)} ms at most`);
   // A slice is 10 ms; a busy machine may take the processor away for longer.
   expect(longest).toBeLessThan(500);
-  expect(treeOf(site)).toEqual(onDisk());
+  expect(treeOf(site)).toEqual(diskTree(root));
 }, 120_000);
 
 it("keeps up with a checkout of another branch and a formatter over the whole tree while clients save", async () => {
@@ -176,11 +125,11 @@ it("keeps up with a checkout of another branch and a formatter over the whole tr
     if (random.maybe(0.02)) await new Promise((resolve) => setTimeout(resolve, 2));
   }
   const saved = await Promise.all(clients.map((client) => client.end()));
-  await noticed(site);
+  await noticed(site, diskTree(root));
   await site.workspace.sync();
   const counts = byCause(site);
   console.log(`checkpoints: ${JSON.stringify(counts)}`);
-  expect(treeOf(site)).toEqual(onDisk());
+  expect(treeOf(site)).toEqual(diskTree(root));
   for (const last of saved) for (const [path, content] of last) expect(readFileSync(join(root, path), "utf8")).toBe(content);
   expect(Object.keys(counts).sort()).toEqual(["external", "import", "save"]);
   expect(counts.external).toBeLessThanOrEqual(60);
@@ -244,7 +193,7 @@ describe("the root", () => {
     expect(byCause(site)).toEqual({ import: 1 });
     renameSync(`${root}-away`, root);
     put("d1/f1", "back\n");
-    await noticed(site);
+    await noticed(site, diskTree(root));
     expect(byCause(site)).toEqual({ import: 1, external: 1 });
   }, 60_000);
 
@@ -252,7 +201,7 @@ describe("the root", () => {
     for (let index = 0; index < 300; index++) put(`d${index % 10}/f${index}`, `${index}\n`);
     const site = await open();
     for (const name of readdirSync(root)) rmSync(join(root, name), { recursive: true });
-    await noticed(site);
+    await noticed(site, diskTree(root));
     await site.workspace.sync();
     expect(treeOf(site)).toEqual({});
     expect(site.store.read.hasObject(hashOf(Buffer.from("7\n")))).toBe(true);

@@ -154,6 +154,36 @@ describe.each(["native", "chokidar", "polling"] as const)("%s", (kind) => {
     expect([...ear.paths()].filter((path) => /ignored|\.git|gin-tmp/.test(path))).toEqual([]);
   });
 
+  test("what rules are read from is told of though the rules hide it, but not where it is in what is ignored", async () => {
+    const { ear } = await listen(root, kind, { ignored: (path) => /(^|\/)(\.git|\.gitignore|ignored)(\/|$)/.test(path) });
+    const heard = async (path: string): Promise<void> => {
+      if (kind === "polling") await ear.until(() => expect(ear.overflows.length).toBeGreaterThan(0));
+      else await ear.until(() => expect(ear.paths()).toContain(path));
+      ear.forget();
+    };
+    for (const path of [".gitignore", "a/.gitignore"]) {
+      put(path, "one");
+      await heard(path);
+      appendFileSync(join(root, path), "two");
+      await heard(path);
+      writeFileSync(join(home, "beside"), "three");
+      renameSync(join(home, "beside"), join(root, path));
+      await heard(path);
+      unlinkSync(join(root, path));
+      await heard(path);
+    }
+    put("a/.git", "gitdir: elsewhere");
+    await heard("a/.git");
+    unlinkSync(join(root, "a/.git"));
+    await heard("a/.git");
+    put("a/b/.git/HEAD");
+    await heard("a/b/.git");
+    put("ignored/.gitignore");
+    put("a/loud");
+    await ear.hears("a/loud");
+    expect([...ear.paths()].filter((path) => /ignored\/|HEAD/.test(path))).toEqual([]);
+  });
+
   test("what was ignored is watched after a refresh, and the other way round", async () => {
     let hidden = "ignored";
     const { watcher, ear } = await listen(root, kind, { ignored: (path) => path.split("/").includes(hidden) });

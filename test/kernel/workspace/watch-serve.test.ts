@@ -21,6 +21,7 @@ test.each(["native", "chokidar", "polling", "off"])(
     mkdirSync(join(root, "node_modules/x"), { recursive: true });
     writeFileSync(join(root, ".gitignore"), "node_modules/\n");
     writeFileSync(join(root, "src/deep/a.txt"), "one\n");
+    writeFileSync(join(root, "src/unread.txt"), "one\n");
     const daemon = await startDaemon({ host, root, args: ["--watcher", kind, "--listen", "none"] });
     const run = async (...args: string[]): Promise<unknown> => {
       const done = await runGin([...args, "--json"], { host });
@@ -34,13 +35,22 @@ test.each(["native", "chokidar", "polling", "off"])(
     if (kind === "native") expect(before.watcher.directories).toBe("3");
     writeFileSync(join(root, "node_modules/x/ignored.js"), "x");
     writeFileSync(join(root, "src/deep/a.txt"), "two\n");
-    if (kind === "off") return;
-    await vi.waitFor(
-      async () => expect(Number((await context()).state.generation)).toBeGreaterThan(Number(before.state.generation)),
-      { timeout: 30_000, interval: 100 },
-    );
-    const log = (await run("log", "src/deep/a.txt")) as { checkpoints: { cause: string }[] };
-    expect(log.checkpoints[0]?.cause).toMatch(/EXTERNAL/i);
+    const causes = async (path: string): Promise<string[]> =>
+      ((await run("log", path)) as { checkpoints: { cause: string }[] }).checkpoints.map(({ cause }) => cause);
+    if (kind === "off") {
+      expect(before.watcher).toMatchObject({ healthy: false, note: "changes on disk are seen when a path is read or saved" });
+      writeFileSync(join(root, "src/unread.txt"), "two\n");
+      // A look at the one that is asked for; the other one, changed before it, is none of it.
+      expect((await runGin(["read", "src/deep/a.txt"], { host })).stdout).toBe("two\n");
+      expect((await context()).state.generation).toBe(String(Number(before.state.generation) + 1));
+      expect(await causes("src/unread.txt")).toEqual(["CAUSE_IMPORT"]);
+    } else
+      await vi.waitFor(
+        async () => expect(Number((await context()).state.generation)).toBeGreaterThan(Number(before.state.generation)),
+        { timeout: 30_000, interval: 100 },
+      );
+    expect(await causes("src/deep/a.txt")).toEqual(["CAUSE_EXTERNAL", "CAUSE_IMPORT"]);
+    expect(await causes("node_modules/x/ignored.js")).toEqual([]);
     await daemon.stop();
   },
 );

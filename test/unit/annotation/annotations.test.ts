@@ -6,6 +6,7 @@ import { type AnnotationRow, openStore, type RequestRow, type Store } from "../.
 import { chance } from "../../helpers/random.ts";
 import { scaled } from "../../helpers/scale.ts";
 import { atTeardown } from "../../helpers/teardown.ts";
+import { quiet } from "../../kernel/workspace/site.ts";
 import { caller, fastDir } from "../api/site.ts";
 import { Story } from "../history/storyline.ts";
 import { request } from "../store/line.ts";
@@ -146,5 +147,64 @@ describe("lists", () => {
       after = page.next;
     }
     expect(sizes).toEqual([[500, 600], [2_000], [300]]);
+  });
+
+  it("count what a note's anchors take of a page, their paths included", async () => {
+    const paths = Array.from({ length: 10 }, (_, index) => `${"p".repeat(200)}${index}`);
+    const made = await story.tell(Object.fromEntries(paths.map((path) => [path, ""])));
+    const anchors = paths.map((path) => ({ path, startLine: 0, endLine: 0 }));
+    for (let number = 0; number < 5; number += 1) await write(made, { text: `${number}`, anchors });
+    const query = { workspace: story.workspace, caller: caller("ann"), generation: story.generation, limit: 9 };
+    const of = (page: Awaited<ReturnType<Annotations["list"]>>) => page.annotations.map(({ row }) => row.text);
+    // Each takes more than its ten paths, where they were and where they are now.
+    expect(of(await annotations.list({ ...query, maxBytes: 4_000 }))).toEqual(["4"]);
+    expect(of(await annotations.list({ ...query, maxBytes: 10_000 }))).toEqual(["4", "3"]);
+    // A note without anchors is not for nothing either.
+    const bare = await story.tell({ f: "" });
+    for (let number = 0; number < 9; number += 1) await write(bare, { text: "" });
+    const page = await annotations.list({ ...query, checkpoint: bare, maxBytes: 1_000 });
+    expect([page.annotations.length, page.next !== undefined]).toEqual([5, true]);
+  });
+
+  it("give way to others between notes, and stop when their caller does", async () => {
+    let now = 0;
+    // Every look at it is a slice later.
+    const clock = { ...systemClock, monotonicMs: () => (now += 100) };
+    const slow = createAnnotations({ store, lines: story.anchors(), mayTouch, clock, random: systemRandom, log: quiet });
+    const made = await story.tell({ b: "1\n" });
+    for (let number = 0; number < 30; number += 1) await write(made, { anchors: [{ path: "b", startLine: 0, endLine: 0 }] });
+    // Notes that it may not see are passed over, and cost as much.
+    const bound = caller("s", { paths: ["src"] });
+    const query = { workspace: story.workspace, caller: bound, generation: story.generation, limit: 100, maxBytes: 1_000 };
+    let turns = 0;
+    let done = false;
+    const turn = (): void => {
+      turns += 1;
+      if (!done) setImmediate(turn);
+    };
+    setImmediate(turn);
+    expect((await slow.list(query)).annotations).toEqual([]);
+    done = true;
+    expect(turns).toBeGreaterThanOrEqual(30);
+    const stop = new AbortController();
+    setImmediate(() => stop.abort());
+    await expect(slow.list({ ...query, signal: stop.signal })).rejects.toMatchObject({ reason: "CANCELLED" });
+  });
+
+  it("have the notes of every file that came to lie below a path, however many were renamed at once", async () => {
+    const names = Array.from({ length: 2_000 }, (_, index) => `${index}.txt`);
+    const made = await story.tell(Object.fromEntries(names.map((name) => [`old/${name}`, ""])));
+    const noted = ["0.txt", "9.txt", "999.txt", "1000.txt", "1500.txt", "1999.txt"];
+    for (const name of noted) await write(made, { text: name, anchors: [{ path: `old/${name}`, startLine: 0, endLine: 0 }] });
+    const gone = names.map((name) => [`old/${name}`, null] as const);
+    const there = names.map((name) => [`new/${name}`, ""] as const);
+    const renames = Object.fromEntries(names.map((name) => [`new/${name}`, `old/${name}`]));
+    await story.tell(Object.fromEntries([...gone, ...there]), { renames });
+    const query = { workspace: story.workspace, caller: caller("ann"), generation: story.generation, limit: 100, maxBytes: 1e6 };
+    const page = await annotations.list({ ...query, path: "new" });
+    expect(page.annotations.map(({ row }) => row.text).reverse()).toEqual(noted);
+    expect(page.annotations.map(({ anchors }) => anchors[0]?.now.path).reverse()).toEqual(noted.map((name) => `new/${name}`));
+    const rows = store.read.annotations({ workspace: story.workspace, path: "new/1999.txt", limit: 9 });
+    expect(rows.map(({ text }) => text)).toEqual(["1999.txt"]);
   });
 });

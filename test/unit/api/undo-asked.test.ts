@@ -197,3 +197,31 @@ it("a file that flips between text and binary comes back either way", async () =
   expect((await undo(site, { principal: "ada", since: ids[0] })).error).toBeUndefined();
   expect(at(site, "f")).toBe("text\n");
 });
+
+const LARGE = "too large to be compared by lines\n".repeat(300_000);
+
+it("a version too large for lines does not hide the small steps by which equal lines are told apart", async () => {
+  const site = await open();
+  await write(site, "ada", "a.txt", "a\nb\n");
+  const mine = await write(site, "ada", "a.txt", "a\nx\nb\n");
+  await write(site, "bob", "a.txt", LARGE);
+  await write(site, "bob", "a.txt", "a\nnew\nx\nb\n");
+  // The same line above it: by the two ends alone it would be taken for the one that was undone.
+  await write(site, "bob", "a.txt", "a\nx\nnew\nx\nb\n");
+  expect((await undo(site, { checkpoint: mine })).error).toBeUndefined();
+  expect(at(site, "a.txt")).toBe("a\nx\nnew\nb\n");
+});
+
+it("who stands in the way of an undo is found behind a version too large for lines", async () => {
+  const site = await open();
+  await write(site, "ada", "a.txt", "1\n2\n3\n4\n");
+  const mine = await write(site, "ada", "a.txt", "1\nX\n3\n4\n");
+  const theirs = await write(site, "bob", "a.txt", "1\nbob's\n3\n4\n");
+  await write(site, "ada", "a.txt", LARGE);
+  await write(site, "ada", "a.txt", "1\nbob's\n3\nfour\n");
+  expect((await undo(site, { checkpoint: mine })).error).toMatchObject({
+    reason: "MERGE_CONFLICT",
+    facts: { paths: [{ path: "a.txt", conflict: "content", hunks: [{ checkpoint: theirs, changed_by: "bob" }] }] },
+  });
+  expect(at(site, "a.txt")).toBe("1\nbob's\n3\nfour\n");
+});

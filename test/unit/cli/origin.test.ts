@@ -54,7 +54,21 @@ test("prints like blame: short id, principal, time, line number, text, in column
     `?            unknown    ${" ".repeat(16)}  11  last`,
     "",
   ]);
-  expect(sent[1]).toEqual({ read_path: { path: "a", snapshot: "ck_h", limit: 1_048_576 } });
+  expect(sent[1]).toEqual({
+    read_path: { path: "a", snapshot: "ck_h", start_line: 1, end_line: 11, limit: 1_048_576 },
+  });
+});
+
+test("of lines in the middle of a file the bytes of those alone are read, and stand by their numbers", async () => {
+  const answers = { origin: { ...file, spans: [span(9, 9, by("ck_b", "bob")), span(10, 10, by("ck_c", "ada"))] } };
+  const { stdout, sent } = await against({ ...answers, read_path: { text: "nine\nten\n", next_cursor: "" } }, [
+    "origin",
+    "a",
+    "--lines",
+    "9:10",
+  ]);
+  expect(stdout.split("\n").map((line) => line.slice(-8).trim())).toEqual(["9  nine", "10  ten", ""]);
+  expect(sent[1]).toMatchObject({ read_path: { start_line: 9, end_line: 10 } });
 });
 
 test("tells agents apart by colour on a terminal, and only there", async () => {

@@ -98,11 +98,12 @@ describe("gin watch", () => {
   test("asks for the kinds given, prints events alone, and tells where to go on", async () => {
     const daemon = await fakeDaemon(() => ({ bytes, type: "application/connect+json" }));
     const at = ["--endpoint", `unix:${daemon.socketPath}`];
-    const run = await drive(["watch", "--kind", "lease", "--kind", "annotation", "--since", "c0", ...at]);
+    const asked = ["watch", "--kind", "lease", "--kind", "annotation"];
+    const run = await drive([...asked, "--since", "c0", ...at]);
     expect(run.status).toBe(0);
     expect(run.stdout.split("\n").length).toBe(2);
     expect(run.stdout).toContain("lease on src docs");
-    expect(run.stderr).toBe("gin watch --since c2\n");
+    expect(run.stderr).toBe(`gin ${[...asked, ...at].join(" ")} --since c2\n`);
     expect(JSON.parse(daemon.seen[0]?.body.toString("utf8", 5) ?? "")).toEqual({
       since: "c0",
       kinds: ["WATCH_KIND_LEASE", "WATCH_KIND_ANNOTATION"],

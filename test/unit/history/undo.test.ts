@@ -70,6 +70,8 @@ it("follows step by step where the ends alone could not tell equal lines apart",
   const made = "{ } { new } { } ";
   const later = ["{ } { new } { } { } ", "{ } { } { new } { } { } ", "{ } { } { } { new } { } { } "];
   expect(await outcome(before, made, ...later)).toBe("{ } { } { } { } { } { } ");
+  expect(await outcome("a b ", "a x b ", "a N x b ", "a x N x b ")).toBe("a x N b ");
+  expect(await outcome("a b ", "a x b ", "a x N x b ")).toBe("a N x b ");
 });
 
 it("gives the later texts without the undone work, for what is taken back next", async () => {

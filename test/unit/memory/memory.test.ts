@@ -89,8 +89,18 @@ describe("the quota", () => {
     const { memory, store, at } = await site();
     const random = chance("memory use");
     const buckets: readonly MemoryBucket[] = [GLOBAL, { scope: "task", scopeId: "1" }, { scope: "task", scopeId: "2" }];
-    const model = new Map<string, string>();
+    interface Kept {
+      readonly scope: MemoryBucket;
+      readonly value: string;
+      readonly bytes: number;
+      readonly until: number;
+    }
+    const model = new Map<string, Kept>();
     let wall = 1_000;
+    at(wall);
+    /** What of some entries has not expired. */
+    const live = (): [string, Kept][] => [...model].filter(([, { until }]) => until > wall);
+    const answers = { kept: 0, refused: 0, seen: 0 };
     for (let round = 0; round < scaled(400); round += 1) {
       const bucket = random.pick(buckets);
       const key = random.pick(["a", "b", "c"]);
@@ -98,12 +108,16 @@ describe("the quota", () => {
       const what = random.int(10);
       if (what < 6) {
         const value = "v".repeat(random.int(500));
+        const bytes = 64 + key.length + value.length;
+        const others = live().filter(([other]) => other !== id);
+        const sum = (some: typeof others): number => some.reduce((all, [, one]) => all + one.bytes, bytes);
+        const fits = sum(others.filter(([, { scope }]) => scope === bucket)) <= 1_000 && sum(others) <= 2_000;
         const save = memory.save(entry(key, value, { bucket, expiresInMs: what === 0 ? 5 : undefined }));
-        const kept = await save.then(
-          () => true,
-          () => false,
-        );
-        if (kept) model.set(id, value);
+        if (fits) {
+          await save;
+          model.set(id, { scope: bucket, value, bytes, until: what === 0 ? wall + 5 : Number.POSITIVE_INFINITY });
+        } else await expect(save).rejects.toMatchObject({ reason: "QUOTA_EXCEEDED" });
+        answers[fits ? "kept" : "refused"] += 1;
       } else if (what < 8) {
         await memory.forget({ bucket, key, principal: "alice", remember });
         model.delete(id);
@@ -118,8 +132,10 @@ describe("the quota", () => {
       expect(buckets.map((one) => store.read.memoryUse(one))).toEqual(uses);
       expect(store.read.memoryUse(undefined)).toBe(uses.reduce((sum, one) => sum + one, 0));
       const seen = memory.recall(bucket, key);
-      if (seen !== undefined) expect(seen.value).toBe(model.get(id));
+      expect(seen?.value).toBe(live().find(([one]) => one === id)?.[1].value);
+      if (seen !== undefined) answers.seen += 1;
     }
+    for (const [what, count] of Object.entries(answers)) expect(count, what).toBeGreaterThan(0);
   });
 });
 

@@ -85,10 +85,12 @@ describe.each([
     const first = await line.save({ "a.txt": "one" });
     const { epoch } = store.read.workspace(line.rowid) ?? { epoch: 0 };
     const base = { id: "ck_base", tree: store.trees.empty, timeMs: 5 };
-    const end = { workspace: line.rowid, base, nodes: [], gitCommit: "c0ffee" };
-    expect(await store.write("workspace.imported", { ...end, epoch: epoch + 1 })).toBe(false);
-    expect(await store.write("workspace.imported", { ...end, epoch })).toBe(true);
-    expect(await store.write("workspace.imported", { ...end, epoch, base: { ...base, id: "ck_other" } })).toBe(false);
+    const end = { workspace: line.rowid, base, nodes: [], counts: [sha("one")], gitCommit: "c0ffee" };
+    expect(await store.write("workspace.imported", { ...end, epoch: epoch + 1 })).toBe("stale");
+    expect(await store.write("workspace.imported", { ...end, epoch, counts: [sha("one"), sha("gone")] })).toBe("missing");
+    expect(store.read.workspace(line.rowid)).toMatchObject({ imported: false, base: "" });
+    expect(await store.write("workspace.imported", { ...end, epoch })).toBe("done");
+    expect(await store.write("workspace.imported", { ...end, epoch, base: { ...base, id: "ck_other" } })).toBe("stale");
     expect(store.read.workspace(line.rowid)).toMatchObject({ imported: true, base: "ck_base", gitCommit: "c0ffee", head: first });
     expect(store.read.checkpoint("ck_base")).toMatchObject({
       generation: 0,

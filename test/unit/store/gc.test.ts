@@ -2,8 +2,8 @@ import { createHash } from "node:crypto";
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { systemClock } from "../../../src/daemon/base/index.ts";
-import { checkIntegrity, createCollector } from "../../../src/daemon/store/index.ts";
+import { GinError, systemClock } from "../../../src/daemon/base/index.ts";
+import { checkIntegrity, createCollector, type Store } from "../../../src/daemon/store/index.ts";
 import { chance } from "../../helpers/random.ts";
 import { scaled } from "../../helpers/scale.ts";
 import { freshDirectory, Line, opened, sha } from "./fixture.ts";
@@ -69,6 +69,30 @@ describe("a collector", () => {
     expect(asked).toEqual(["f", "g0", "g1"].map((path) => [line.rowid, path, 10, true]));
     expect(warned).toEqual(["origins of some paths could not be kept"]);
     expect(store.read.hasObject(sha(bytes("0", 9_000)))).toBe(false);
+    await collector.close();
+  });
+
+  it("that failed by itself leaves the store alone for an hour, and then tries again", async () => {
+    const { store } = await place();
+    let runs = 0;
+    let ahead = 0;
+    const refusing: Store = {
+      read: store.read,
+      trees: store.trees,
+      write(command, value) {
+        if (command === "gc.begin" && ++runs === 1) return Promise.reject(new GinError("STORE_CORRUPT", "injected"));
+        return store.write(command, value);
+      },
+      close: () => store.close(),
+    };
+    const clock = { ...systemClock, monotonicMs: () => systemClock.monotonicMs() + ahead };
+    const collector = createCollector({ ...parts, store: refusing, clock, quotaBytes: 2 ** 30 });
+    await expect(collector.tend()).rejects.toMatchObject({ reason: "STORE_CORRUPT" });
+    await collector.tend();
+    expect([runs, store.read.facts().collectedMs]).toEqual([1, 0]);
+    ahead = 3_600_001;
+    await collector.tend();
+    expect([runs, store.read.facts().collectedMs > 0]).toEqual([2, true]);
     await collector.close();
   });
 
@@ -222,6 +246,31 @@ describe("gc", () => {
       ...Array.from({ length: 30 }, (_, index) => 21 + index),
     ]);
     expect(store.read.hasObject(sha("3"))).toBe(false);
+    expect(holes(line)).toEqual([]);
+    expect(checkIntegrity(directory, true).problems).toEqual([]);
+  });
+
+  it("takes nothing of a workspace before its import is over, for the base names what was found first; its rows stay too", async () => {
+    const { store, line, directory } = await place();
+    const other = await Line.make(store, "ws_2");
+    const imports = { cause: "import", principal: "", timeMs: 1 } as const;
+    await line.save({ f: bytes("found", 9_000), g: "g" }, { journal: [] }, imports);
+    for (let round = 0; round < 20; round++) {
+      await line.save({ f: bytes(`v${round}`, 9_000) }, { journal: [] }, { timeMs: 1 });
+      await other.save({ f: bytes(`w${round}`, 9_000) }, { journal: [] }, { timeMs: 1 });
+    }
+    const all = limits({ nowMs: 100 * DAY, checkpointCount: 3, targetBytes: 0 });
+    await collect(store, all);
+    const there = () => ["found", "v0", "v18", "w0", "w18"].map((name) => store.read.hasObject(sha(bytes(name, 9_000))));
+    expect(there()).toEqual([true, true, true, false, false]);
+    expect([line, other].map(({ rowid }) => store.read.workspace(rowid)?.keptFrom)).toEqual([0, 20]);
+    expect(store.read.firstImported(line.rowid, "f")?.sha256).toBe(sha(bytes("found", 9_000)));
+    expect([...holes(line), ...holes(other)]).toEqual([]);
+    const base = { id: "ck_base", tree: store.read.checkpointAt(line.rowid, 1)?.tree ?? "", timeMs: 5 };
+    const end = { workspace: line.rowid, epoch: line.epoch, base, nodes: [], counts: [], gitCommit: "" };
+    expect(await store.write("workspace.imported", end)).toBe("done");
+    await collect(store, all);
+    expect(there()).toEqual([true, false, false, false, false]);
     expect(holes(line)).toEqual([]);
     expect(checkIntegrity(directory, true).problems).toEqual([]);
   });

@@ -272,6 +272,8 @@ describe("the log", () => {
     expect(ids.indexOf(store.read.lastTouch(line.rowid, "src/a")?.id ?? "")).toBe(3);
     expect(ids.indexOf(store.read.lastTouch(line.rowid, "other")?.id ?? "")).toBe(1);
     expect(store.read.lastTouch(line.rowid, "src")).toBeUndefined();
+    const held = (path: string, content: string): boolean => store.read.everHeld(line.rowid, path, sha(content));
+    expect([held("src/a", "1"), held("src/a", "2"), held("other", "2"), held("src", "2")]).toEqual([true, true, false, false]);
   });
 
   it("gives the same answer below a prefix that very many touches lie under", async () => {

@@ -264,6 +264,15 @@ describe("apply_patch keeps bytes", () => {
 });
 
 describe("apply_patch preconditions", () => {
+  it("a patch, or a file it changes, of very many lines is refused before it is taken apart", async () => {
+    const site = await openTools({ at: "\n".repeat(1_000_000), over: "\r\n".repeat(1_000_001) });
+    const end = (path: string): string => update(path, "@@", "+x", "*** End of File");
+    expect(await refusal(site, end("over"))).toEqual(["resource_limit", "over has more than 1000000 lines"]);
+    await apply(site, end("at"));
+    expect(site.bytes("at").length).toBe(1_000_002);
+    expect((await refusal(site, `${end("at")}${"\n".repeat(3_000_001)}`))[1]).toBe("the patch has more than 3000000 lines");
+  });
+
   it("if_checksums are optional, judged against the file, and must name what the patch touches", async () => {
     const site = await openTools({ a: "1\n2\n3\n" });
     const patch = update("./a", "@@", "-1", "+one");
@@ -272,6 +281,11 @@ describe("apply_patch preconditions", () => {
       "args/if_checksums: names a path that the patch neither updates nor deletes",
     ]);
     expect((await refusal(site, patch, { if_checksums: { a: sha("q") } }))[0]).toBe("stale_file");
+    symlinkSync("a", join(site.root, "link"));
+    expect((await refusal(site, patch, { if_checksums: { link: sha("q") } }))[0]).toBe("stale_file");
+    // Whichever of two sections opens the file, and whatever name it has there.
+    const both = patchOf("*** Update File: link", "@@", "-1", "+one", "*** Update File: a", "@@", "-2", "+two");
+    expect((await refusal(site, both, { if_checksums: { a: sha("q") } }))[0]).toBe("stale_file");
     await apply(site, patch, { if_checksums: { "./a": sha("1\n2\n3\n").toUpperCase() } });
     expect(site.text("a")).toBe("one\n2\n3\n");
   });

@@ -55,6 +55,35 @@ describe("what a caller may not touch", () => {
     expect(list.entries).toMatchObject([{ target: "src/a", paths: ["src/a"] }]);
   });
 
+  it("search_replace does not tell which names outside are directories", async () => {
+    const site = await openTools(files, { callers: { few }, engine: { import: true } });
+    const asked = async (files: string) =>
+      refusedWith(site, "search_replace", { pattern: "x", replacement: "y", files, dry_run: true }, "few");
+    expect([await asked("lib"), await asked("lib/a"), await asked("nowhere")]).toEqual(Array(3).fill("scope_forbidden"));
+  });
+
+  it("whoever may touch a/b only is told nothing of a file a: not that it is there, not its text, in no tool", async () => {
+    const deep = caller("deep", { paths: ["a/b", "d/b"] });
+    const site = await openTools(
+      { a: "needle\n", "d/b/in.txt": "needle\n", "d/out.txt": "needle\n" },
+      { callers: { deep }, engine: { import: true } },
+    );
+    site.put(".gitignore", "ignored\nlarge\n");
+    site.put("ignored/x", "x\n");
+    for (const path of ["a", "nowhere", "ignored"]) {
+      for (const [tool, args] of [
+        ["search_files", { pattern: "needle", path }],
+        ["find_files", { pattern: "*", path }],
+        ["search_replace", { pattern: "needle", replacement: "y", files: path, dry_run: true }],
+        ["list_dir", { path }],
+        ["stat_file", { path }],
+      ] as const)
+        expect([tool, path, await refusedWith(site, tool, args, "deep")]).toEqual([tool, path, "scope_forbidden"]);
+    }
+    const found = await site.ok("search_files", { pattern: "needle", path: "d", format: "filenames" }, { as: "deep" });
+    expect(found.result).toBe("d/b/in.txt: 1 match");
+  });
+
   it("a caller that must hold a lease is told so by each tool, and nothing is changed", async () => {
     const site = await openTools({ a: "x\n" }, { requireLease: "always" });
     for (const [tool, args] of [

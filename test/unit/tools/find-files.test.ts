@@ -1,6 +1,7 @@
 import { mkdirSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
+import { findFiles } from "../../../src/daemon/tools/search/find-files.ts";
 import { openTools, type ToolSite } from "./site.ts";
 
 const IMPORT = { engine: { import: true } };
@@ -76,6 +77,31 @@ describe("find_files", () => {
     expect(await find(site, { pattern: "*.md" })).toMatchObject({ files: [], total_count: 0, reason: "pattern_matched_nothing" });
     expect(await find(site, { pattern: "*", path: "nowhere" })).toMatchObject({ reason: "path_not_found" });
     expect(await find(site, { pattern: "*", path: "empty" })).toMatchObject({ reason: "path_is_empty_dir" });
+  });
+
+  test("the hint names next_call where there is one, and nothing else past the last place a page may begin at", async () => {
+    const page = async (offset: number) => {
+      const context = {
+        workspace: { rowid: 1, state: () => ({ head: "ck" }), tree: () => "tree" },
+        caller: { paths: undefined },
+        authorise: () => {},
+        cursors: { open: () => ({ path: "", checkpoint: "ck" }), seal: () => "sealed" },
+        search: { files: async () => ({ files: ["a", "b"], total: 200_000 }) },
+      };
+      const { result } = await findFiles.run({ pattern: "*", limit: 2, offset }, context as never);
+      return JSON.parse(result ?? "") as { hint: string; next_call?: unknown; truncated: boolean };
+    };
+    const last = await page(99_998);
+    expect([last.hint, last.next_call !== undefined]).toEqual([
+      "2 of 200000 shown; make next_call for more, or narrow path or pattern",
+      true,
+    ]);
+    const past = await page(99_999);
+    expect([past.hint, past.next_call, past.truncated]).toEqual([
+      "2 of 200000 shown; narrow path or pattern for the others",
+      undefined,
+      true,
+    ]);
   });
 
   test("limits at their edges, wrong and unknown arguments", async () => {

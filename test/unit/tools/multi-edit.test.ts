@@ -2,6 +2,9 @@ import { createHash } from "node:crypto";
 import { symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { FileEdits } from "../../../src/daemon/tools/edit/file-edits.ts";
+import { editOf } from "../../../src/daemon/tools/edit/one-edit.ts";
+import { Room } from "../../../src/daemon/tools/edit/target.ts";
 import { openTools } from "./site.ts";
 
 const sha = (text: string): string => createHash("sha256").update(text).digest("hex");
@@ -125,6 +128,47 @@ describe("multi_edit", () => {
     const merged = await site.ok("multi_edit", { ...args, on_conflict: "merge" });
     expect(merged.result).toMatch(/merged a with a later change$/);
     expect([site.text("a"), site.text("b")]).toEqual(["one\n2\n3\n4\nfive\n", "B\n"]);
+  });
+
+  it("a failure is told of the file it is in, whatever else changed meanwhile", async () => {
+    const first = "1\n2\n3\n4\n5\n6\n";
+    const site = await openTools({ a: first, b: "b\n" });
+    await site.ok("edit_file", { path: "a", old_text: "6", new_text: "six" });
+    const stale = edit("a", "1", "one", { if_checksum: sha(first) });
+    const refused = await site.call("multi_edit", { edits: [stale, edit("b", "nope", "x")] });
+    expect(refused).toMatchObject({ error_code: "edit_not_found", facts: { index: 1, path: "b" } });
+    // What fails in the changed file itself does so because it changed.
+    const gone = edit("a", "nope", "x");
+    expect((await site.call("multi_edit", { edits: [stale, gone, edit("b", "nope", "x")] })).facts.paths).toMatchObject([
+      { path: "a" },
+    ]);
+  });
+
+  it("shows around each edit what that edit made, and keeps no copy of the file for each", async () => {
+    const site = await openTools({ a: "1\n2\n3\n" });
+    const shown = { show_context: 1 };
+    const done = await site.ok("multi_edit", { edits: [edit("a", "1", "one", shown), edit("a", "2", "two", shown)] });
+    expect(done.result.split("\n").filter((line) => /\t/.test(line))).toEqual([
+      "* 1\tone",
+      "  2\t2",
+      "  1\tone",
+      "* 2\ttwo",
+      "  3\t3",
+    ]);
+    const bytes = Buffer.from(`start\n${"x\n".repeat(100_000)}`);
+    const target = { path: "a", bytes, sha256: "", current: { bytes, sha256: "" } };
+    const outcome = new FileEdits(target).apply({ ...editOf({ path: "a", old_text: "start", new_text: "end" }), index: 0 });
+    expect(JSON.stringify(outcome).length).toBeLessThan(200);
+  });
+
+  it("the files of one call come to no more than the largest file may have", () => {
+    const bytes = Buffer.alloc(128 * 1024 * 1024);
+    const target = { path: "a", bytes, sha256: "", current: { bytes, sha256: "" } };
+    const room = new Room();
+    room.take(target);
+    room.take(target);
+    const one = { bytes: Buffer.alloc(1), sha256: "" };
+    expect(() => room.take({ ...target, ...one, current: one })).toThrow(expect.objectContaining({ reason: "RESOURCE_LIMIT" }));
   });
 
   it("a dry run gives one diff of all files and changes nothing", async () => {

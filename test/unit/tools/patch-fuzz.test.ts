@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { expect, it } from "vitest";
 import { GinError, Pace, systemClock } from "../../../src/daemon/base/index.ts";
 import { encoded } from "../../../src/daemon/tools/edit/text.ts";
-import { parsePatch } from "../../../src/daemon/tools/patch/parse.ts";
+import { parsePatch, type Section } from "../../../src/daemon/tools/patch/parse.ts";
 import { Steps } from "../../../src/daemon/tools/patch/seek.ts";
 import { update } from "../../../src/daemon/tools/patch/update.ts";
 import { chance } from "../../helpers/random.ts";
@@ -47,9 +47,17 @@ const line = fc.constantFrom(
   "@",
 );
 
+/** A text's lines without its mark and their ends. */
+const linesOf = (text: string): string[] => {
+  const lines = text.replace(/^\ufeff/, "").split(/\r\n?|\n/);
+  if (lines.at(-1) === "") lines.pop();
+  return lines;
+};
+
 it(
   "any lines are a patch or refused with the line, and a patch is carried out or refused",
   async () => {
+    const came = { made: 0, refused: 0 };
     await fc.assert(
       fc.asyncProperty(
         fc.array(line, { maxLength: 14 }),
@@ -58,21 +66,39 @@ it(
         fc.constantFrom("", "x\ny\nx\n", "x\r\ny\r\n", "y", " x\n\ty \n", "\ufeffx\ny", "x\ry\r"),
         async (lines, framed, ending, file) => {
           const whole = framed ? ["*** Begin Patch", "*** Update File: a", ...lines, "*** End Patch"] : lines;
+          let sections: Section[] = [];
+          const made: { section: Section & { kind: "update" }; after: string }[] = [];
           try {
-            for (const section of parsePatch(encoded(whole.join(ending), "patch"))) {
-              if (section.kind === "update") await update(Buffer.from(file), section, "a", new Steps(), pace);
+            sections = parsePatch(encoded(whole.join(ending), "patch"));
+            for (const section of sections) {
+              if (section.kind !== "update") continue;
+              const { bytes } = await update(Buffer.from(file), section, "a", new Steps(), pace);
+              made.push({ section, after: bytes.toString() });
             }
           } catch (thrown) {
+            came.refused += 1;
             expect(thrown).toBeInstanceOf(GinError);
             const { reason, facts } = thrown as GinError;
-            expect(["PATCH_INVALID", "EDIT_NOT_FOUND", "EDIT_NOT_UNIQUE"]).toContain(reason);
+            expect(sections.length === 0 ? ["PATCH_INVALID"] : ["EDIT_NOT_FOUND", "EDIT_NOT_UNIQUE"]).toContain(reason);
             expect(facts.line).toBeGreaterThan(0);
             expect(facts.line).toBeLessThanOrEqual(whole.length + 1);
+          }
+          for (const { section, after } of made) {
+            const lines = section.hunks.flatMap((hunk) => hunk.lines);
+            const fresh = lines.flatMap(({ kind, text }) => (kind === "+" ? [Buffer.from(text, "latin1").toString()] : []));
+            // A last line that is empty and has no end is no line: what is put at an open end may be one.
+            if (fresh.includes("") && !/[\r\n]$/.test(file)) continue;
+            came.made += 1;
+            const gone = lines.filter(({ kind }) => kind === "-").length;
+            expect(linesOf(after)).toHaveLength(linesOf(file).length + fresh.length - gone);
+            expect(linesOf(after)).toEqual(expect.arrayContaining(fresh));
           }
         },
       ),
       options("patch parsing"),
     );
+    // Neither is rare: a hundredth of all inputs at least.
+    expect([came.made > RUNS / 100, came.refused > RUNS / 100], JSON.stringify(came)).toEqual([true, true]);
   },
   LONG_MS,
 );

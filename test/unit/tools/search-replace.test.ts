@@ -1,6 +1,9 @@
 import { createHash } from "node:crypto";
+import { symlinkSync } from "node:fs";
+import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { systemClock } from "../../../src/daemon/base/index.ts";
+import { compileReplace } from "../../../src/daemon/tools/replace/replace-text.ts";
 import { parseTemplate } from "../../../src/daemon/tools/replace/template.ts";
 import { replaceInThread } from "../../../src/daemon/tools/replace/thread.ts";
 import { openTools } from "./site.ts";
@@ -75,6 +78,19 @@ describe("search_replace", () => {
     expect((await call({ files: [] })).error_code).toBe("invalid_args");
   });
 
+  it("finds the files meant in a tree whose names fill more than one answer, and counts those that include leaves", async () => {
+    const deep = `d/${"long-name-".repeat(20)}/${"long-name-".repeat(20)}`;
+    const many = Object.fromEntries(Array.from({ length: 1500 }, (_, n) => [`${deep}/${n}.txt`, "x\n"]));
+    const site = await openTools({ ...many, "z/last.ts": "x\n", "d/z.ts": "x\n" }, { engine: { import: true } });
+    const call = (args: object) => site.call("search_replace", { pattern: "x", replacement: "y", dry_run: true, ...args });
+    const paths = async (args: object) => (await call(args)).meta.files.map((one: { path: string }) => one.path);
+    expect(await paths({ files: ".", include: "*.ts" })).toEqual(["d/z.ts", "z/last.ts"]);
+    expect(await paths({ files: "d", include: "z.*" })).toEqual(["d/z.ts"]);
+    expect(await paths({ files: "**/*.*", include: "z*" })).toEqual(["d/z.ts"]);
+    expect((await call({ files: "." })).error_code).toBe("resource_limit");
+    expect((await call({ files: "nowhere", include: "x".repeat(4_097) })).error_code).toBe("invalid_args");
+  });
+
   it("groups by number and name, a dollar by two, unknown groups are nothing", async () => {
     const site = await openTools({ a: "key=value\n" });
     await site.ok("search_replace", { pattern: "(?P<k>\\w+)=(\\w+)", replacement: `$2:$k $$ \${k}s $9$kx|$`, files: "a" });
@@ -122,6 +138,83 @@ describe("search_replace", () => {
     expect((await site.call("search_replace", wide)).error_code).toBe("binary_file");
     expect((await site.call("search_replace", { ...wide, pattern: "é" })).error_code).toBe("binary_file");
     expect(site.bytes("l")).toEqual(latin("caf\xe9 y\n"));
+  });
+
+  it("a file that matches and cannot be changed refuses all of them; only what cannot be looked into is left out", async () => {
+    const site = await openTools({
+      a: "x\n",
+      l: latin("x \xe9\n"),
+      big: "x".repeat(100),
+    });
+    const refused = async (args: object) => (await site.call("search_replace", { pattern: "x", ...args })).error_code;
+    expect(await refused({ replacement: "ü", files: ["a", "l"] })).toBe("binary_file");
+    expect(await refused({ replacement: "y".repeat(1024 * 1024), files: ["a", "big"] })).toBe("file_too_large");
+    expect([site.text("a"), site.bytes("l")]).toEqual(["x\n", latin("x \xe9\n")]);
+  });
+
+  it("what all files come to is bounded, as what one does", async () => {
+    const job = { pattern: "x", replacement: "y".repeat(1024 * 1024), caseInsensitive: false, multiline: true };
+    const replace = compileReplace(job);
+    const bytes = Buffer.from("x".repeat(60));
+    for (const path of ["a", "b", "c"]) expect(replace(bytes, path)().bytes.byteLength).toBe(60 * 1024 * 1024);
+    expect(() => replace(bytes, "d")()).toThrow(expect.objectContaining({ reason: "RESOURCE_LIMIT" }));
+  });
+
+  it("a group that takes no part costs nothing, however far behind the beginning it is", async () => {
+    // Beyond ASCII, so that places in the text are not places in the file.
+    const bytes = Buffer.from(`é${"a\n".repeat(200_000)}`);
+    const replace = compileReplace({ pattern: "(x)?a", replacement: "[$1]", caseInsensitive: false, multiline: true });
+    const began = performance.now();
+    expect(replace(bytes, "a")()).toMatchObject({ matches: 200_000, replaced: 200_000, lastLine: 200_000 });
+    // Walking back for each of them takes minutes.
+    expect(performance.now() - began).toBeLessThan(10_000);
+  });
+
+  it("few threads replace at a time; who waits may give up, and the others get their turn", async () => {
+    const slow = {
+      pattern: "(?s).*y|x",
+      replacement: "z",
+      caseInsensitive: false,
+      multiline: true,
+      files: [{ path: "a", bytes: Buffer.from("x".repeat(2_000_000)) }],
+    };
+    const quick = { ...slow, pattern: "x", files: [{ path: "a", bytes: Buffer.from("x") }] };
+    const [first, second, third] = [new AbortController(), new AbortController(), new AbortController()];
+    const ended: string[] = [];
+    const told = (name: string, job: typeof slow, { signal }: AbortController): Promise<unknown> =>
+      replaceInThread(job, systemClock, signal).then(
+        () => ended.push(name),
+        ({ reason }) => ended.push(`${name} ${reason}`),
+      );
+    const jobs = [
+      told("first", slow, first),
+      told("second", slow, second),
+      told("third", quick, third),
+      told("fourth", quick, new AbortController()),
+    ];
+    third.abort();
+    await jobs[2];
+    second.abort();
+    await jobs[3];
+    first.abort();
+    await Promise.all(jobs);
+    expect(ended).toEqual(["third CANCELLED", "second CANCELLED", "fourth", "first CANCELLED"]);
+  });
+
+  it("a checksum counts whatever its key is spelled like, and of another file it is refused", async () => {
+    const site = await openTools({ "d/a": "x\n", b: "x\n" });
+    symlinkSync("a", join(site.root, "d/link"));
+    const call = (args: object) =>
+      site.call("search_replace", { pattern: "x", replacement: "y", files: ["d/a", "gone"], ...args });
+    for (const key of ["d/a", "./d//a", "d/link"])
+      expect([key, (await call({ if_checksums: { [key]: sha("q") } })).error_code]).toEqual([key, "stale_file"]);
+    expect((await call({ if_checksums: { gone: sha("q") } })).error_code).toBe("stale_file");
+    for (const key of ["b", "a", "nowhere/a"])
+      expect([key, (await call({ if_checksums: { [key]: sha("x\n") } })).error_code]).toEqual([key, "invalid_args"]);
+    const both = { "d/a": sha("x\n"), "d/link": sha("q") };
+    expect((await call({ if_checksums: both })).error_code).toBe("invalid_args");
+    expect(site.text("d/a")).toBe("x\n");
+    expect((await call({ if_checksums: { "d/link": sha("x\n").toUpperCase() } })).ok).toBe(true);
   });
 
   it("no match is no error and no checkpoint; all files failing is", async () => {

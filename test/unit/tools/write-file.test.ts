@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { existsSync, statSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { caller } from "../api/site.ts";
 import { openTools } from "./site.ts";
 
 const sha = (text: string): string => createHash("sha256").update(text).digest("hex");
@@ -70,6 +71,24 @@ describe("write_file", () => {
     const merged = await site.ok("write_file", { ...args, on_conflict: "merge" });
     expect(merged.meta).toMatchObject({ merged: true, sha256: sha("one\n2\nthree\n") });
     expect(site.text("a")).toBe("one\n2\nthree\n");
+  });
+
+  it("a checksum of what stood elsewhere is no base of a merge: nothing of it can be had by its hash", async () => {
+    const few = caller("few", { paths: ["mine"] });
+    const secret = "1\nsecret\n3\n4\n5\n6\n7\n8\n9\n";
+    const site = await openTools({ "mine/a": "x\n", secret }, { callers: { few }, engine: { import: true } });
+    await site.ok("search_files", { pattern: "x" });
+    expect(site.api.store.read.hasObject(sha(secret))).toBe(true);
+    for (const more of [{}, { on_conflict: "merge" }, { dry_run: true }, { dry_run: true, on_conflict: "merge" }]) {
+      const asked = await site.call(
+        "write_file",
+        { path: "mine/a", content: "y\n", if_checksum: sha(secret), ...more },
+        { as: "few" },
+      );
+      expect(asked).toMatchObject({ error_code: "stale_file", facts: { paths: [{ merge: "base_unavailable" }] } });
+      expect(JSON.stringify(asked)).not.toContain("secret");
+    }
+    expect(site.text("mine/a")).toBe("x\n");
   });
 
   it("dry runs: would create, no changes, a diff; a checksum that was given counts, none is needed", async () => {

@@ -14,7 +14,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { beforeEach, expect, test } from "vitest";
-import { type Commands, nodeCommands, nodeFs, systemClock } from "../../../src/daemon/base/index.ts";
+import { type Commands, type Fs, nodeCommands, nodeFs, systemClock } from "../../../src/daemon/base/index.ts";
 import { type GitReader, readGit } from "../../../src/daemon/workspace/git/index.ts";
 import { runCommand } from "../../helpers/process.ts";
 import { atTeardown } from "../../helpers/teardown.ts";
@@ -56,8 +56,8 @@ async function commit(directory: string, files: Readonly<Record<string, string |
   return git(directory, "rev-parse", "HEAD");
 }
 
-async function reader(directory: string, commands: Commands = nodeCommands): Promise<GitReader> {
-  const found = await readGit(directory, { commands, fs: nodeFs, clock: systemClock, env: env() });
+async function reader(directory: string, commands: Commands = nodeCommands, fs: Fs = nodeFs): Promise<GitReader> {
+  const found = await readGit(directory, { commands, fs, clock: systemClock, env: env() });
   if (found.kind !== "work-tree") throw new Error(`not a work tree: ${found.note}`);
   atTeardown(() => found.git.close());
   return found.git;
@@ -206,6 +206,66 @@ test("rules from outside: the user's, the repository's, those of the directories
   expect(await texts()).toEqual([{ directory: "", text: "mine\n" }, ...rest]);
   await git(repo, "config", "core.ignoreCase", "yes");
   expect(await (await reader(repo)).outerRules()).toMatchObject({ prefix: "", ignoreCase: true });
+});
+
+/** Commands of which git's `args` end with `status`; the others are run. */
+const failing = (args: string, status: number): Commands => ({
+  ...nodeCommands,
+  run: async (command) => {
+    const done = await nodeCommands.run(command);
+    return command.args.join(" ").includes(args) ? { status, stdout: Buffer.alloc(0), stderr: "no" } : done;
+  },
+});
+
+test.each([
+  ["rev-parse --verify", 128],
+  ["rev-parse --verify", 128 + 9],
+  ["symbolic-ref", 128],
+  ["symbolic-ref", 128 + 9],
+])("a git that fails (%s: %i) is no repository without commits: what HEAD is is not known", async (args, status) => {
+  await git(repo, "init", "-q");
+  await commit(repo, { a: "1" });
+  const ours = await reader(repo, failing(args, status));
+  await expect(ours.head()).rejects.toMatchObject({ reason: "IO_FAILED" });
+  await expect(ours.headNow()).rejects.toMatchObject({ reason: "IO_FAILED" });
+});
+
+test("a HEAD that says nothing, a branch of garbage, a commit that is not there: none is a repository without commits", async () => {
+  await git(repo, "init", "-q", "-b", "main");
+  const id = await commit(repo, { a: "1" });
+  const ours = await reader(repo);
+  rmSync(join(repo, ".git/objects", id.slice(0, 2), id.slice(2)));
+  expect(await ours.head()).toEqual({ commit: id, branch: "main" });
+  await expect(ours.tree(id)).rejects.toMatchObject({ reason: expect.stringMatching(/^(ID_NOT_FOUND|IO_FAILED)$/) });
+  writeFileSync(join(repo, ".git/refs/heads/main"), "garbage\n");
+  await expect(ours.head()).rejects.toMatchObject({ reason: "IO_FAILED" });
+  writeFileSync(join(repo, ".git/HEAD"), "garbage\n");
+  await expect(ours.head()).rejects.toMatchObject({ reason: "IO_FAILED" });
+});
+
+test.each(["--git-path info/exclude", "core.excludesFile", "core.ignoreCase"])(
+  "a git that was ended while it was asked for rules (%s) does not say that there are none",
+  async (args) => {
+    await git(repo, "init", "-q");
+    const ours = await reader(repo, failing(args, 128 + 9));
+    await expect(ours.outerRules()).rejects.toMatchObject({ reason: "IO_FAILED" });
+  },
+);
+
+test.each([
+  ["EMFILE", { reason: "IO_FAILED" }],
+  ["EACCES", { files: [] }],
+])("a file of rules that cannot be opened now (%s): as none only where it stays so", async (errno, wanted) => {
+  await git(repo, "init", "-q");
+  const fs: Fs = {
+    ...nodeFs,
+    openSync(path, flags, mode) {
+      if (String(path).endsWith("info/exclude")) throw Object.assign(new Error(errno), { code: errno, syscall: "open" });
+      return nodeFs.openSync(path, flags, mode);
+    },
+  };
+  const ours = await reader(repo, nodeCommands, fs);
+  expect(await ours.outerRules().catch((thrown) => thrown)).toMatchObject(wanted);
 });
 
 test("HEAD now is asked once a second at most", async () => {

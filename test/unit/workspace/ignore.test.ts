@@ -1,7 +1,9 @@
 import { mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { getHeapStatistics, setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import { beforeEach, expect, test } from "vitest";
-import { nodeFs, noFailPoints, systemRandom } from "../../../src/daemon/base/index.ts";
+import { type Fs, nodeFs, noFailPoints, systemRandom } from "../../../src/daemon/base/index.ts";
 import { openRoot } from "../../../src/daemon/workspace/files/index.ts";
 import { createIgnoreRules, type IgnoreRules } from "../../../src/daemon/workspace/ignore/index.ts";
 import { atTeardown } from "../../helpers/teardown.ts";
@@ -118,3 +120,94 @@ test("rules from outside are weaker than any file's, and may be replaced", () =>
   rules.setOuter({ prefix: "", files: [], ignoreCase: false });
   expect(rules.ignored("b", false)).toBe(false);
 });
+
+test.each(["EMFILE", "ENFILE", "ENOMEM", "EIO"])(
+  "rules that a busy system does not let read (%s) are those that were read before, and are read when it does",
+  (errno) => {
+    let fails = false;
+    const fs: Fs = {
+      ...nodeFs,
+      openSync(path, flags, mode) {
+        if (fails && String(path).endsWith(".gitignore")) throw Object.assign(new Error(errno), { code: errno, syscall: "open" });
+        return nodeFs.openSync(path, flags, mode);
+      },
+    };
+    const confined = openRoot(root, { fs, random: systemRandom, failPoints: noFailPoints });
+    atTeardown(() => confined.close());
+    const busy = createIgnoreRules({ root: confined, path: root, fs: nodeFs });
+    put("a/.gitignore", "x\n");
+    put("b/.gitignore", "x\n");
+    expect(busy.ignored("a/x", false)).toBe(true);
+    fails = true;
+    expect([busy.changed("a/.gitignore"), busy.listed("a", new Set([".gitignore"]))]).toEqual([undefined, []]);
+    expect([busy.ignored("a/x", false), busy.ignored("b/x", false)]).toEqual([true, false]);
+    fails = false;
+    expect([busy.ignored("a/x", false), busy.ignored("b/x", false)]).toEqual([true, true]);
+  },
+);
+
+test("rules from outside that are the same ones decide nothing anew, and say so", () => {
+  const outer = (text: string) => ({ prefix: "", files: [{ directory: "", text }], ignoreCase: false });
+  expect(rules.setOuter(outer("a\n"))).toBe(true);
+  expect(rules.setOuter(outer("a\n"))).toBe(false);
+  expect(rules.setOuter(outer("b\n"))).toBe(true);
+  expect([rules.ignored("a", false), rules.ignored("b", false)]).toEqual([false, true]);
+});
+
+test("who lists a directory goes by the rules that are in it now, and is told when they are others", () => {
+  put("a/.gitignore", "x\n");
+  put("b/file");
+  expect([rules.ignored("a/x", false), rules.ignored("b/x", false)]).toEqual([true, false]);
+  expect(rules.listed("a", new Set([".gitignore"]))).toEqual([]);
+  put("a/.gitignore", "y\n");
+  put("b/.gitignore", "x\n");
+  expect(rules.listed("", new Set(["a", "b"]))).toEqual([]);
+  expect(rules.listed("a", new Set([".gitignore"]))).toEqual(["a"]);
+  expect(rules.listed("b", new Set([".gitignore", "file"]))).toEqual(["b"]);
+  expect([rules.ignored("a/x", false), rules.ignored("a/y", false), rules.ignored("b/x", false)]).toEqual([false, true, true]);
+  rmSync(join(root, "a/.gitignore"));
+  expect(rules.listed("a", new Set())).toEqual(["a"]);
+  expect(rules.ignored("a/y", false)).toBe(false);
+  expect(rules.listed("a", new Set())).toEqual([]);
+});
+
+test("who lists a directory is told where another repository began and ended", () => {
+  put("sub/x");
+  expect(rules.ignored("sub/x", false)).toBe(false);
+  mkdirSync(join(root, "sub/.git"));
+  expect(rules.listed("sub", new Set([".git", "x"]))).toEqual(["sub"]);
+  expect(rules.ignored("sub/x", false)).toBe(true);
+  rmSync(join(root, "sub/.git"), { recursive: true });
+  // Of one that is ignored nobody lists more than its name.
+  expect(rules.listed("", new Set(["sub"]))).toEqual(["sub"]);
+  expect(rules.ignored("sub/x", false)).toBe(false);
+});
+
+const COME_AND_GO = 50_000;
+
+test.each<[string, (path: string) => void]>([
+  ["ruled out", () => {}],
+  ["told of as gone", (path) => rules.changed(path)],
+  ["told of by what is in the one above", () => rules.listed("", new Set())],
+])(`${COME_AND_GO} directories that come and go leave nothing behind: %s`, (how, goes) => {
+  put(".gitignore", "ruled*\n");
+  const name = how === "ruled out" ? "ruled" : "tracked";
+  const round = (count: number): void => {
+    for (let index = 0; index < count; index++) {
+      rules.ignored(`${name}-${index}/below/file`, false);
+      goes(`${name}-${index}`);
+    }
+  };
+  round(100);
+  const before = heldBytes();
+  round(COME_AND_GO);
+  // Two of them a round, at some 300 bytes each, would be 30 MB.
+  expect(heldBytes() - before).toBeLessThan(4_000_000);
+});
+
+/** Bytes of live objects. */
+function heldBytes(): number {
+  setFlagsFromString("--expose-gc");
+  runInNewContext("gc")();
+  return getHeapStatistics().used_heap_size;
+}

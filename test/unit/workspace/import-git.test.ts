@@ -1,14 +1,16 @@
 import { execFileSync } from "node:child_process";
 import { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { beforeEach, expect, it } from "vitest";
+import { beforeEach, describe, expect, it } from "vitest";
 import { nodeCommands, nodeFs, systemClock } from "../../../src/daemon/base/index.ts";
+import { openStore, type Store } from "../../../src/daemon/store/index.ts";
 import { createIgnoreRules, type OpenWorkspaceDeps, readGit } from "../../../src/daemon/workspace/index.ts";
 import { atTeardown } from "../../helpers/teardown.ts";
 import { tempDir } from "../../helpers/temp.ts";
 import { hashOf } from "../../kernel/workspace/model.ts";
 import { openSite, type Site } from "../../kernel/workspace/site.ts";
 import { imported, loggedOf, treeOf } from "../../kernel/workspace/whole.ts";
+import { collect, limits } from "../store/gc-model.ts";
 
 const hash = (value: string): string => hashOf(Buffer.from(value));
 
@@ -38,8 +40,8 @@ const around: NonNullable<OpenWorkspaceDeps["around"]> = async (confined) => {
   return { ignore, ...(found.kind === "work-tree" ? { git: found.git } : {}) };
 };
 
-async function open(): Promise<Site> {
-  const site = await openSite(directory, { import: true, around });
+async function open(store?: Store): Promise<Site> {
+  const site = await openSite(directory, { import: true, around, ...(store === undefined ? {} : { store }) });
   atTeardown(() => site.close());
   await imported(site);
   return site;
@@ -94,6 +96,85 @@ it("takes HEAD's tree for the base: clean paths by their bytes on disk, all othe
   expect(site.store.read.workspaces()[0]?.gitCommit).toBe(git("rev-parse", "HEAD"));
   expect(loggedOf(site).map(([cause]) => cause)).toEqual(["import"]);
   expect(readdirSync(join(root, ".git"), { recursive: true })).toEqual(before);
+});
+
+describe("a content of the base that is not in the store any more", () => {
+  beforeEach(() => {
+    git("init", "-q", "-b", "main");
+    put("dirty", "committed\n");
+    git("add", "-A");
+    git("commit", "-q", "-m", "one");
+  });
+
+  async function freshStore(): Promise<Store> {
+    mkdirSync(join(directory, "data"));
+    return openStore({ directory: join(directory, "data"), inline: true });
+  }
+
+  it("is brought anew when gc took it before the base was recorded", async () => {
+    put("dirty", "changed\n");
+    const store = await freshStore();
+    const taken: boolean[] = [];
+    const site = await open({
+      read: store.read,
+      trees: store.trees,
+      async write(command, value) {
+        if (command === "workspace.imported" && taken.length === 0) {
+          // gc leaves the newest content where it is.
+          await store.write("objects", { objects: [{ sha256: hash("newest"), bytes: Buffer.from("newest") }] });
+          await collect(store, limits());
+          taken.push(!store.read.hasObject(hash("committed\n")));
+        }
+        return store.write(command, value);
+      },
+      close: () => store.close(),
+    });
+    expect(taken).toEqual([true]);
+    expect(baseOf(site)).toEqual({ dirty: hash("committed\n") });
+    expect(site.store.read.hasObject(hash("committed\n"))).toBe(true);
+  });
+
+  it("is not taken for HEAD's because it was as long", async () => {
+    put("dirty", "COMMITTED\n");
+    const store = await freshStore();
+    const read = Object.assign(Object.create(store.read) as Store["read"], {
+      object: (sha256: string) => (sha256 === hash("COMMITTED\n") ? undefined : store.read.object(sha256)),
+    });
+    const { trees } = store;
+    const site = await open({ read, trees, write: (command, value) => store.write(command, value), close: () => store.close() });
+    expect(baseOf(site)).toEqual({ dirty: hash("committed\n") });
+  });
+});
+
+it("holds few contents of the base in memory at once, and lets others have their turn", async () => {
+  git("init", "-q", "-b", "main");
+  for (let index = 0; index < 24; index++) put(`large${index}`, `${index} `.repeat(400_000));
+  git("add", "-A");
+  git("commit", "-q", "-m", "one");
+  mkdirSync(join(directory, "data"));
+  const store = await openStore({ directory: join(directory, "data"), inline: true });
+  let bytes = 0;
+  let most = 0;
+  const read = Object.assign(Object.create(store.read) as Store["read"], {
+    object(sha256: string) {
+      const object = store.read.object(sha256);
+      bytes += object?.byteLength ?? 0;
+      most = Math.max(most, bytes);
+      return object;
+    },
+  });
+  let over = false;
+  const turn = (): void => {
+    bytes = 0;
+    if (!over) setImmediate(turn);
+  };
+  turn();
+  const { trees } = store;
+  const site = await open({ read, trees, write: (command, value) => store.write(command, value), close: () => store.close() });
+  over = true;
+  expect(Object.keys(baseOf(site))).toHaveLength(24);
+  expect(most).toBeGreaterThan(1_000_000);
+  expect(most).toBeLessThan(6_000_000);
 });
 
 it("tells where HEAD is, and that it moved", async () => {

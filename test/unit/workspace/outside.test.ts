@@ -1,13 +1,22 @@
+import { execFileSync } from "node:child_process";
 import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { beforeEach, describe, expect, it } from "vitest";
-import { type Fs, GinError, nodeFs } from "../../../src/daemon/base/index.ts";
-import type { IgnoreRules, Watcher, WatcherHooks } from "../../../src/daemon/workspace/index.ts";
+import { beforeEach, describe, expect, it, vi } from "vitest";
+import { type Fs, GinError, nodeCommands, nodeFs, systemClock } from "../../../src/daemon/base/index.ts";
+import { type Commands, openStore, type Store } from "../../../src/daemon/store/index.ts";
+import {
+  createIgnoreRules,
+  type IgnoreRules,
+  readGit,
+  type Watcher,
+  type WatcherHooks,
+} from "../../../src/daemon/workspace/index.ts";
 import { atTeardown } from "../../helpers/teardown.ts";
 import { tempDir } from "../../helpers/temp.ts";
 import { hashOf } from "../../kernel/workspace/model.ts";
 import { openSite, type Site, saveInput } from "../../kernel/workspace/site.ts";
 import { imported, loggedOf, readTarget, shifted, treeOf } from "../../kernel/workspace/whole.ts";
+import { collect, limits } from "../store/gc-model.ts";
 
 const hash = (value: string): string => hashOf(Buffer.from(value));
 
@@ -59,6 +68,7 @@ function handWatcher(): Watcher & { hooks: () => WatcherHooks; refreshed: string
       refreshed.push(at);
     },
     flush() {},
+    settled: async () => false,
     health: () => ({ kind: "native", state: "watching", directories: 1, note: "" }),
     async close() {},
   };
@@ -68,7 +78,8 @@ function handWatcher(): Watcher & { hooks: () => WatcherHooks; refreshed: string
 const someIgnored: IgnoreRules = {
   ignored: (path) => path === "build" || path.startsWith("build/") || path.endsWith(".log"),
   changed: (path) => (path.endsWith(".gitignore") ? dirname(path).replace(/^\.$/, "") : undefined),
-  setOuter() {},
+  listed: () => [],
+  setOuter: () => false,
 };
 
 async function generation(site: Site, wanted: number): Promise<void> {
@@ -159,6 +170,35 @@ describe("a look at the whole tree", () => {
     expect((await Promise.all(others)).map((state) => state.generation)).toEqual([2, 2]);
   });
 
+  it("answers only when also what it could not record at once is recorded", async () => {
+    put("a", "a\n");
+    mkdirSync(join(directory, "data"));
+    const store = await openStore({ directory: join(directory, "data"), inline: true });
+    let rounds = 0;
+    let takes = false;
+    const site = await open({
+      store: {
+        read: store.read,
+        trees: store.trees,
+        async write(command, value) {
+          if (command === "commit" && takes && ++rounds <= 8) {
+            // What was sent ahead of its checkpoint is gone before that is committed; gc leaves the newest content where it is.
+            await store.write("objects", { objects: [{ sha256: hash(`${rounds}`), bytes: Buffer.from(`${rounds}`) }] });
+            await collect(store, limits());
+          }
+          return store.write(command, value);
+        },
+        close: () => store.close(),
+      },
+    });
+    put("a", "A\n");
+    takes = true;
+    const state = await site.workspace.sync();
+    expect(treeOf(site)).toEqual({ a: hash("A\n") });
+    expect([state, site.store.read.hasObject(hash("A\n"))]).toEqual([site.workspace.state(), true]);
+    expect(rounds).toBeGreaterThan(1);
+  });
+
   it("does not take what a save made for a change outside", async () => {
     put("a", "a\n");
     const site = await open();
@@ -195,6 +235,35 @@ describe("a look at the whole tree", () => {
     await site.workspace.sync();
     // Its times are those of now by this clock: it is read each time.
     expect(opened.length).toBe(4);
+  });
+
+  it("believes nothing from before the clock was set back although that could not be written down at once", async () => {
+    mkdirSync(join(directory, "data"));
+    const store = await openStore({ directory: join(directory, "data"), inline: true });
+    const cleared: boolean[] = [];
+    let refuses = false;
+    const refusing: Store = {
+      read: store.read,
+      trees: store.trees,
+      write(command, value) {
+        if (command === "looked") cleared.push((value as Commands["looked"]["in"]).clear);
+        if (command !== "looked" || !refuses) return store.write(command, value);
+        return Promise.reject(new GinError("DISK_FULL", "injected"));
+      },
+      close: () => store.close(),
+    };
+    let ahead = 10_000;
+    put("a", "a\n");
+    const site = await open({ store: refusing, clock: shifted(() => ahead) });
+    await site.workspace.sync();
+    cleared.length = 0;
+    ahead -= 3_600_000;
+    refuses = true;
+    await site.workspace.sync();
+    ahead += 3_600_000;
+    refuses = false;
+    await site.workspace.sync();
+    await vi.waitFor(() => expect(cleared).toEqual([true, true]));
   });
 });
 
@@ -269,6 +338,76 @@ describe("hints of the watcher", () => {
     await generation(site, 2);
     expect(newest(site).map(([path]) => path)).toEqual(["sub/.gitignore", "sub/deep/b"]);
     expect(watcher.refreshed).toEqual(["sub"]);
+  });
+});
+
+describe("rules that changed without a hint", () => {
+  /** Ignore rules as they are on disk. */
+  const withRules = (watcher: Watcher | undefined): Parameters<typeof openSite>[1] => ({
+    around: async (confined) => ({
+      ignore: createIgnoreRules({ root: confined, path: root, fs: nodeFs }),
+      ...(watcher === undefined ? {} : { watcher }),
+    }),
+  });
+
+  const rulesOfBefore = (): void => {
+    put(".gitignore", "x\n");
+    put("sub/.gitignore", "x\n");
+    for (const path of ["x", "y", "sub/x", "sub/y"]) put(path, "one\n");
+  };
+
+  const otherRules = (): void => {
+    put("sub/.gitignore", "z\n");
+    rmSync(join(root, ".gitignore"));
+    put("sub/z", "hidden now\n");
+    put("z", "z\n");
+  };
+
+  it("are gone by at a sync, where nothing watches", async () => {
+    rulesOfBefore();
+    const site = await open(withRules(undefined));
+    expect(Object.keys(treeOf(site))).toEqual([".gitignore", "sub/.gitignore", "sub/y", "y"]);
+    otherRules();
+    await site.workspace.sync();
+    expect(Object.keys(treeOf(site))).toEqual(["sub/.gitignore", "sub/x", "sub/y", "x", "y", "z"]);
+  });
+
+  it.each(["flood", "poll"] as const)("are gone by when everything is looked at (%s), and watched by", async (reason) => {
+    rulesOfBefore();
+    const watcher = handWatcher();
+    const site = await open(withRules(watcher));
+    otherRules();
+    await watcher.hooks().overflow(reason);
+    expect(Object.keys(treeOf(site))).toEqual(["sub/.gitignore", "sub/x", "sub/y", "x", "y", "z"]);
+    put("sub/.gitignore", "none\n");
+    await watcher.hooks().overflow(reason);
+    expect(Object.keys(treeOf(site))).toEqual(["sub/.gitignore", "sub/x", "sub/y", "sub/z", "x", "y", "z"]);
+    await site.workspace.sync();
+    expect(watcher.refreshed).toEqual(["", "sub"]);
+  });
+
+  it("of the repository are read anew after a minute, and everything is watched by them; while they stay nothing is", async () => {
+    execFileSync("git", ["init", "-q", root]);
+    put(".git/info/exclude", "x\n");
+    put("x", "x\n");
+    const watcher = handWatcher();
+    let ahead = 0;
+    const clock = { ...systemClock, monotonicMs: () => systemClock.monotonicMs() + ahead };
+    const site = await open({
+      clock,
+      around: async (confined) => {
+        const found = await readGit(root, { commands: nodeCommands, fs: nodeFs, clock, env: process.env });
+        if (found.kind !== "work-tree") throw new Error(`no work tree: ${found.note}`);
+        return { ignore: createIgnoreRules({ root: confined, path: root, fs: nodeFs }), watcher, git: found.git };
+      },
+    });
+    ahead += 60_000;
+    await site.workspace.sync();
+    expect([Object.keys(treeOf(site)), watcher.refreshed]).toEqual([[], []]);
+    put(".git/info/exclude", "y\n");
+    ahead += 60_000;
+    await site.workspace.sync();
+    expect([Object.keys(treeOf(site)), watcher.refreshed]).toEqual([["x"], [""]]);
   });
 });
 

@@ -221,6 +221,18 @@ describe("what a save refuses", () => {
     expect(error.facts["paths"]).toMatchObject([{ merge: "base_unavailable" }]);
   });
 
+  it("no content of another path is the base of a merge, though its bytes are kept", async () => {
+    const other = put("other", "1\nsecret\n3\n");
+    await save([{ path: "other", expect: other, content: text("gone") }]);
+    put("a", "1\n2\n3\n");
+    const theft = { path: "a", expect: other, content: text("1\n2\n") };
+    for (const onConflict of ["refuse", "merge"] as const) {
+      const error = await refused(save([theft], { onConflict }));
+      expect(error.facts["paths"]).toMatchObject([{ merge: "base_unavailable" }]);
+      expect(JSON.stringify(error.facts)).not.toContain("secret");
+    }
+  });
+
   it("keeps long conflicts for Details", async () => {
     put("a", `${"line of text\n".repeat(5_000)}`);
     const error = await refused(save([{ path: "a", expect: "absent", content: text("mine") }]));

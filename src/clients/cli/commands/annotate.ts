@@ -1,7 +1,7 @@
 import { type JsonObject, UsageError } from "../../sdk/index.ts";
+import { wholeId } from "../checkpoint-id.ts";
 import { type Command, type Context, flag, flags, given } from "../command.ts";
 import { text } from "../output.ts";
-import { wholeId } from "../undoing.ts";
 
 /** Writes a note on a checkpoint, on lines of it where those are named. */
 export const command: Command = {
@@ -30,7 +30,7 @@ export const command: Command = {
     const [checkpoint] = context.positionals;
     const answer = await context.session().run("write_annotation", {
       ...given("request_id", flag(context, "request-id")),
-      ...given("checkpoint", checkpoint === undefined ? undefined : await wholeId(context, checkpoint)),
+      ...given("checkpoint", await wholeId(context, checkpoint)),
       text: said === "-" ? await typed(context) : said,
       anchors: flags(context, "on").map(anchor),
       ...given("reply_to", flag(context, "reply")),

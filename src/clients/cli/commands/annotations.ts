@@ -1,10 +1,10 @@
 import { type JsonObject, UsageError } from "../../sdk/index.ts";
 import { minute } from "../attribution.ts";
+import { wholeId } from "../checkpoint-id.ts";
 import { type Command, type Context, flag, given } from "../command.ts";
 import { list, type Output, object, type Style, short, text } from "../output.ts";
-import { pageLimit } from "../paging.ts";
+import { more, pageLimit } from "../paging.ts";
 import { showLine, showText } from "../terminal.ts";
-import { wholeId } from "../undoing.ts";
 
 /** Lines of an excerpt that are shown. */
 const EXCERPT_LINES = 6;
@@ -42,7 +42,7 @@ export const command: Command = {
       throw new UsageError("--checkpoint, --path and --thread go one at a time");
     }
     const answer = await context.session().run("list_annotations", {
-      ...given("checkpoint", checkpoint === undefined ? undefined : await wholeId(context, checkpoint)),
+      ...given("checkpoint", await wholeId(context, checkpoint)),
       ...given("path", path),
       ...given("thread", thread),
       ...given("cursor", flag(context, "cursor")),
@@ -60,8 +60,7 @@ export const command: Command = {
         context,
         checkpoint === undefined && path === undefined ? annotations.toReversed() : await threadsOf(context, annotations),
       );
-    const next = text(answer, "next_cursor");
-    if (next !== "") context.err.line(`more: --cursor ${next}`);
+    more(context, text(answer, "next_cursor"));
   },
 };
 

@@ -1,4 +1,5 @@
 import { type JsonObject, UsageError } from "../../sdk/index.ts";
+import { sessionFlags } from "../again.ts";
 import { type Command, flag, flags } from "../command.ts";
 import { brief, bytes, duration, list, object, short, text, texts } from "../output.ts";
 import { showLine } from "../terminal.ts";
@@ -92,6 +93,6 @@ export const command: Command = {
       text(change, "message"),
     ]);
     out.table(["checkpoint", "cause", "principal", "paths", "message"], rows);
-    if (answer.changes_cut === true) out.line(out.style("dim", "more: gin log"));
+    if (answer.changes_cut === true) out.line(out.style("dim", `more: gin log${sessionFlags(context.argv)}`));
   },
 };

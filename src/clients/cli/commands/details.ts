@@ -1,7 +1,7 @@
 import type { JsonObject } from "../../sdk/index.ts";
 import { type Command, flag, given } from "../command.ts";
 import { text } from "../output.ts";
-import { pageLimit } from "../paging.ts";
+import { more, pageLimit } from "../paging.ts";
 
 /** The long list or text another answer only counted; whole, unless a limit or `--json` asks for one page. */
 export const command: Command = {
@@ -25,7 +25,7 @@ export const command: Command = {
       const next = text(page, "next_cursor");
       if (context.json) context.out.json(page);
       else context.out.content(text(page, "text"));
-      if (onePage && !context.json && next !== "") context.err.line(`more: --cursor ${next}`);
+      if (onePage && !context.json) more(context, next);
       if (onePage || next === "") return;
       message = { ...message, cursor: next };
     }

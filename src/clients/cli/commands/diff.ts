@@ -1,9 +1,10 @@
 import type { JsonObject } from "../../sdk/index.ts";
 import { UsageError } from "../../sdk/index.ts";
+import { wholeId } from "../checkpoint-id.ts";
 import { type Command, type Context, flag, given } from "../command.ts";
 import { DiffStat, whyNoPatch } from "../diff-stat.ts";
 import { list, text } from "../output.ts";
-import { pageLimit } from "../paging.ts";
+import { more, pageLimit } from "../paging.ts";
 import { PatchPrinter } from "../patch-printer.ts";
 import { quoteName } from "../quote-name.ts";
 import { showLine } from "../terminal.ts";
@@ -24,7 +25,7 @@ export const command: Command = {
     cursor: { type: "string" },
   },
   help: [
-    ["FROM", "head, base (default), published or a checkpoint id"],
+    ["FROM", "head, base (default), published or a checkpoint; the beginning of its id will do"],
     ["TO", "the same; default head, which is what is on disk"],
     ["--path PATH", "only this path, or what lies below it"],
     ["--stat", "how many lines of each file changed"],
@@ -39,8 +40,8 @@ export const command: Command = {
     const onePage = context.json || asked !== undefined;
     const printer = printerOf(context);
     let message: JsonObject = {
-      ...given("from", context.positionals[0]),
-      ...given("to", context.positionals[1]),
+      ...given("from", await wholeId(context, context.positionals[0])),
+      ...given("to", await wholeId(context, context.positionals[1])),
       ...given("prefix", flag(context, "path")),
       ...given("context_lines", contextLines(flag(context, "unified"))),
       ...((context.values.stat === true || context.values["name-only"] === true) && { summary: true }),
@@ -57,7 +58,7 @@ export const command: Command = {
       const next = text(page, "next_cursor");
       if (next === "" || onePage) {
         printer.end();
-        if (next !== "") context.err.line(`more: --cursor ${next}`);
+        more(context, next);
         return;
       }
       message = { ...message, cursor: next };

@@ -1,3 +1,4 @@
+import { wholeId } from "../checkpoint-id.ts";
 import type { Command } from "../command.ts";
 import { factPairs } from "../facts.ts";
 import { object, text, texts } from "../output.ts";
@@ -7,9 +8,11 @@ import { showLine } from "../terminal.ts";
 export const command: Command = {
   usage: "explain ID",
   words: [1, 1],
-  help: [["ID", "any id gin gave out, request:ID for a request id, or the name of a reason"]],
+  help: [
+    ["ID", "any id gin gave out (the beginning of a checkpoint's will do), request:ID for a request id, or the name of a reason"],
+  ],
   async run(context) {
-    const answer = await context.session().run("explain", { id: context.positionals[0] ?? "" });
+    const answer = await context.session().run("explain", { id: await wholeId(context, context.positionals[0] ?? "") });
     const { out } = context;
     if (context.json) {
       out.json(answer);

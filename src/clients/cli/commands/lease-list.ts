@@ -1,6 +1,6 @@
 import { type Command, flag, given } from "../command.ts";
 import { duration, list, text, texts } from "../output.ts";
-import { pageLimit } from "../paging.ts";
+import { more, pageLimit } from "../paging.ts";
 
 /** Who holds what. */
 export const command: Command = {
@@ -14,7 +14,7 @@ export const command: Command = {
     const answer = await context
       .session()
       .run("list_leases", { limit: pageLimit(context, 0), ...given("cursor", flag(context, "cursor")) });
-    const { out, err } = context;
+    const { out } = context;
     if (context.json) {
       out.json(answer);
       return;
@@ -28,7 +28,6 @@ export const command: Command = {
     ]);
     if (rows.length === 0) out.line("no leases");
     else out.table(["lease", "holder", "remaining", "paths", "intent"], rows);
-    const next = text(answer, "next_cursor");
-    if (next !== "") err.line(`more: gin lease list --cursor ${next}`);
+    more(context, text(answer, "next_cursor"));
   },
 };

@@ -3,8 +3,8 @@ import { causeOf, causeStyle, pathsOf, takenBack } from "../checkpoints.ts";
 import { type Command, type Context, flag, given } from "../command.ts";
 import { drawGraph, LINES, PLAIN } from "../graph.ts";
 import { list, type Output, text, texts } from "../output.ts";
-import { pageLimit } from "../paging.ts";
-import { showLine, width } from "../terminal.ts";
+import { more, pageLimit } from "../paging.ts";
+import { pad, showLine, width } from "../terminal.ts";
 import { shownId, shownTime } from "../when.ts";
 
 /** Checkpoints, newest first; one page. */
@@ -35,7 +35,7 @@ export const command: Command = {
       ...given("cursor", flag(context, "cursor")),
       limit: pageLimit(context, 20),
     });
-    const { out, err } = context;
+    const { out } = context;
     if (context.json) {
       out.json(answer);
       return;
@@ -44,8 +44,7 @@ export const command: Command = {
     if (context.values.graph === true) graph(context, checkpoints);
     else if (out.terminal) lines(out, checkpoints);
     else table(out, checkpoints);
-    const next = text(answer, "next_cursor");
-    if (next !== "") err.line(`more: gin log --cursor ${next}`);
+    more(context, text(answer, "next_cursor"));
   },
 };
 
@@ -92,9 +91,7 @@ function described(out: Output, checkpoints: readonly JsonObject[]): string[] {
   ]);
   const widths = [0, 1, 2, 3].map((at) => Math.max(0, ...cells.map((row) => width(row[at] ?? ""))));
   return checkpoints.map((checkpoint, index) => {
-    const [id = "", cause = "", who = "", when = ""] = (cells[index] ?? []).map(
-      (cell, at) => cell + " ".repeat(Math.max(0, (widths[at] ?? 0) - width(cell))),
-    );
+    const [id = "", cause = "", who = "", when = ""] = (cells[index] ?? []).map((cell, at) => pad(cell, widths[at] ?? 0));
     const parts = [
       showLine(pathsOf(checkpoint)),
       takenBack(out, checkpoint),

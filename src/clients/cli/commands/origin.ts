@@ -1,10 +1,10 @@
 import { EngineError, type JsonObject, UsageError } from "../../sdk/index.ts";
 import { type Attribution, Attributions, attributionOf, originOf } from "../attribution.ts";
+import { wholeId } from "../checkpoint-id.ts";
 import { type Command, type Context, flag, given } from "../command.ts";
 import { list, text } from "../output.ts";
-import { pageLimit } from "../paging.ts";
+import { more, pageLimit } from "../paging.ts";
 import { showLine, showText } from "../terminal.ts";
-import { wholeId } from "../undoing.ts";
 
 /** Spans asked for in each page, the most the daemon gives, and bytes of content. */
 const SPANS = 1000;
@@ -23,12 +23,11 @@ export const command: Command = {
   ],
   async run(context) {
     const session = context.session();
-    const at = flag(context, "at");
     const asked = flag(context, "limit");
     const onePage = context.json || asked !== undefined;
     let message: JsonObject = {
       path: context.positionals[0] ?? "",
-      ...given("snapshot", at === undefined ? undefined : await wholeId(context, at)),
+      ...given("snapshot", await wholeId(context, flag(context, "at"))),
       ...given("cursor", flag(context, "cursor")),
       ...range(flag(context, "lines")),
       ...(asked !== undefined ? { limit: pageLimit(context, 0) } : context.json ? {} : { limit: SPANS }),
@@ -48,7 +47,7 @@ export const command: Command = {
     }
     if (page.kind === "PATH_KIND_DIRECTORY") showEntries(context, entries);
     else await showLines(context, page, spans);
-    if (text(page, "next_cursor") !== "") context.err.line(`more: --cursor ${text(page, "next_cursor")}`);
+    more(context, text(page, "next_cursor"));
   },
 };
 
@@ -81,22 +80,25 @@ async function showLines(context: Context, page: JsonObject, spans: readonly Jso
     out.line(`${table.columns(all[0] as Attribution)}  ${out.style("dim", "not text")}`);
     return;
   }
-  const lines = await contentOf(context, page);
-  const digits = text(spans.at(-1) ?? first, "end_line").length;
+  const from = Number(text(first, "start_line"));
+  const to = text(spans.at(-1) ?? first, "end_line");
+  const lines = await contentOf(context, page, from, Number(to));
+  const digits = to.length;
   for (const [index, span] of spans.entries()) {
     const columns = table.columns(all[index] as Attribution);
     for (let line = Number(text(span, "start_line")); line <= Number(text(span, "end_line")); line += 1) {
       const number = out.style("dim", String(line).padStart(digits));
-      out.line(`${columns}  ${number}  ${showText(lines[line - 1] ?? "")}`.trimEnd());
+      out.line(`${columns}  ${number}  ${showText(lines[line - from] ?? "")}`.trimEnd());
     }
   }
 }
 
-/** The lines that were spoken of; none where their bytes are not kept, for what is told of them stands without. */
-async function contentOf(context: Context, page: JsonObject): Promise<string[]> {
+/** Lines `from` to `to` of what was spoken of; none where their bytes are not kept, for what is told of them stands without. */
+async function contentOf(context: Context, page: JsonObject, from: number, to: number): Promise<string[]> {
   const session = context.session();
   const pieces: Buffer[] = [];
-  let message: JsonObject = { path: text(page, "path"), snapshot: text(page, "checkpoint"), limit: PAGE_BYTES };
+  const { path = "", checkpoint = "" } = page;
+  let message: JsonObject = { path, snapshot: checkpoint, start_line: from, end_line: to, limit: PAGE_BYTES };
   try {
     for (;;) {
       const read = await session.run("read_path", message);

@@ -1,8 +1,9 @@
 import type { JsonObject } from "../../sdk/index.ts";
 import { UsageError } from "../../sdk/index.ts";
+import { wholeId } from "../checkpoint-id.ts";
 import { type Command, type Context, flag, given } from "../command.ts";
 import { bytes, list, short, text } from "../output.ts";
-import { pageLimit } from "../paging.ts";
+import { more, pageLimit } from "../paging.ts";
 
 /** Bytes asked for in each page after a file's first: the largest the daemon gives. The first may turn out to be a directory's. */
 const PAGE_BYTES = 1024 * 1024;
@@ -21,7 +22,7 @@ export const command: Command = {
   },
   help: [
     ["--lines A-B", "these lines, from 1, inclusive; A- is to the end, A is one line"],
-    ["--snapshot ID", "head (default), base, published or a checkpoint id"],
+    ["--snapshot ID", "head (default), base, published or a checkpoint; the beginning of its id will do"],
     ["--stat", "size, hash and kind instead of the bytes"],
     ["--if-hash SHA", "print nothing when the file still has this SHA-256"],
     ["--cursor CURSOR", "go on where an earlier page ended"],
@@ -33,7 +34,7 @@ export const command: Command = {
     const onePage = context.json || asked !== undefined;
     let message: JsonObject = {
       path: context.positionals[0] ?? "",
-      ...given("snapshot", flag(context, "snapshot")),
+      ...given("snapshot", await wholeId(context, flag(context, "snapshot"))),
       ...given("if_hash", flag(context, "if-hash")),
       ...given("cursor", flag(context, "cursor")),
       ...lines(flag(context, "lines")),
@@ -50,7 +51,7 @@ export const command: Command = {
       const next = text(page, "next_cursor");
       if (next === "" || context.values.stat === true) return;
       if (onePage) {
-        context.err.line(`more: --cursor ${next}`);
+        more(context, next);
         return;
       }
       message = { ...message, cursor: next, ...(page.kind === "PATH_KIND_FILE" && { limit: PAGE_BYTES }) };

@@ -1,5 +1,6 @@
+import { wholeId } from "../checkpoint-id.ts";
 import type { Command } from "../command.ts";
-import { takeBack, UNDO_FLAGS, UNDO_HELP, undoFields, wholeId } from "../undoing.ts";
+import { takeBack, UNDO_FLAGS, UNDO_HELP, undoFields } from "../undoing.ts";
 
 /** Brings again what an undo took back. */
 export const command: Command = {

@@ -10,8 +10,8 @@ import {
   readMetadata,
 } from "../../../paths/index.ts";
 import { programFile } from "../../sdk/index.ts";
+import { quote } from "../again.ts";
 import { type Command, type Context, flag, flags } from "../command.ts";
-import { quote } from "../report.ts";
 import { showLine } from "../terminal.ts";
 
 /** Flags that stand for settings of the host, and those whose value is a file. */

@@ -48,7 +48,7 @@ export const command: Command = {
       context.out.json(envelope);
       return envelope.ok === true ? EXIT.done : EXIT.refused;
     } catch (thrown) {
-      return failed(context, thrown, requestId);
+      return await failed(context, thrown, requestId);
     }
   },
 };
@@ -68,6 +68,7 @@ function message({ tool, args, compress, requestId }: ToolRequest): JsonObject {
   return { tool, arguments: args, ...(compress && { compress }), ...(requestId !== "" && { request_id: requestId }) };
 }
 
+/** As the tool `list_tools` gives it, made here of ListTools: that needs no workspace, and a call of the tool would open one. */
 async function schema(context: Context, name: string | undefined): Promise<undefined> {
   if (name !== undefined) throw new UsageError("--schema is of all tools: it takes no NAME");
   const { functionSchema } = await import("../tool/schema.ts");
@@ -75,7 +76,7 @@ async function schema(context: Context, name: string | undefined): Promise<undef
 }
 
 /** An envelope for whatever kept the tool from answering: a program that reads standard output never finds it empty. */
-function failed(context: Context, thrown: unknown, requestId: string): number {
+async function failed(context: Context, thrown: unknown, requestId: string): Promise<number> {
   const print = (error: string, error_code: string, suggestion: string, id: string): void =>
     context.out.json(toolEnvelope({ ok: false, error, error_code, suggestion, request_id: id }));
   if (thrown instanceof BadRequest) {
@@ -88,7 +89,9 @@ function failed(context: Context, thrown: unknown, requestId: string): number {
     return EXIT.refused;
   }
   if (thrown instanceof UnknownOutcomeError) {
-    const tells = `it may or may not have happened: gin outcome ${thrown.requestId} tells, and the same call with the same request_id is safe`;
+    const { sessionFlags } = await import("../again.ts");
+    const asks = `gin outcome ${thrown.requestId}${sessionFlags(context.argv)}`;
+    const tells = `it may or may not have happened: ${asks} tells, and the same call with the same request_id is safe`;
     print(`${thrown.message}: the outcome is unknown`, "outcome_unknown", tells, thrown.requestId);
     return EXIT.unknown;
   }
@@ -96,5 +99,9 @@ function failed(context: Context, thrown: unknown, requestId: string): number {
     print(thrown.message, "not_sent", "nothing was changed: it can be asked again; gin doctor tells more", requestId);
     return EXIT.transport;
   }
-  throw thrown;
+  const { setupFault } = await import("../report.ts");
+  const fault = setupFault(thrown);
+  if (fault === undefined) throw thrown;
+  print(fault.message, "not_sent", fault.suggestion || "nothing was sent: the message says what to set right", requestId);
+  return fault.exit;
 }

@@ -1,6 +1,7 @@
 import { type JsonObject, UsageError } from "../../sdk/index.ts";
+import { wholeId } from "../checkpoint-id.ts";
 import { type Command, type Context, flag } from "../command.ts";
-import { takeBack, UNDO_FLAGS, UNDO_HELP, undoFields, wholeId } from "../undoing.ts";
+import { takeBack, UNDO_FLAGS, UNDO_HELP, undoFields } from "../undoing.ts";
 
 /** Takes work back: a checkpoint, a request, a principal's work since a point, or everything later on a path. */
 export const command: Command = {

@@ -1,4 +1,5 @@
 import { type JsonObject, UsageError } from "../../sdk/index.ts";
+import { goingOn } from "../again.ts";
 import { type Command, type Context, flag, flags, given } from "../command.ts";
 import { eventLine } from "../events.ts";
 import { text } from "../output.ts";
@@ -25,7 +26,7 @@ export const command: Command = {
       kinds: kinds.map((kind) => `WATCH_KIND_${kind.toUpperCase()}`),
     };
     const cursor = await follow(context, request);
-    if (cursor !== "" && !context.json) context.err.line(`gin watch --since ${cursor}`);
+    if (cursor !== "" && !context.json) context.err.line(goingOn(context.argv, cursor, "--since"));
     return undefined;
   },
 };

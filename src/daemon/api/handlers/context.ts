@@ -12,7 +12,7 @@ import type { ImportProgress, WatchHealth } from "../../workspace/index.ts";
 import { type Ground, type Handlers, type Invocation, stateIn, type Target, targetOf } from "../invocation.ts";
 import { invalid, LIMITS, toCount, utf8Bytes } from "../limits.ts";
 import { toCheckpoint } from "./checkpoint.ts";
-import { toLease } from "./lease.ts";
+import { toLease, visibleLease } from "./lease.ts";
 import { baseOf } from "./snapshot.ts";
 
 /** Parts of Context that can be asked for alone. */
@@ -94,7 +94,8 @@ async function gitOf(ground: Ground, target: Target) {
 /** The caller's own first, with their fences. */
 function leasesOf(ground: Ground, request: ContextRequest, call: Invocation) {
   const { principal } = call.caller;
-  const all = ground.leases.list(targetOf(call).rowid).map((lease) => ({ lease, own: lease.holder === principal }));
+  const held = ground.leases.list(targetOf(call).rowid).flatMap((lease) => visibleLease(call.caller, lease) ?? []);
+  const all = held.map((lease) => ({ lease, own: lease.holder === principal }));
   const sorted = all.sort((a, b) => Number(b.own) - Number(a.own) || a.lease.leaseEpoch - b.lease.leaseEpoch);
   const shown = sorted.slice(0, request.full ? LIMITS.list_max_entries.value : SOME_LEASES);
   let left = request.full ? Number.POSITIVE_INFINITY : LEASE_TEXT_BYTES;

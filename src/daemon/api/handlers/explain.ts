@@ -9,6 +9,7 @@ import { invalid } from "../limits.ts";
 import type { Hosted } from "../types.ts";
 import { firstTouched, MOST_UNDOES, touchedFacts } from "./checkpoint.ts";
 import { findDetail } from "./details.ts";
+import { visibleLease } from "./lease.ts";
 import { operationTitle, scopesOf } from "./outcome.ts";
 
 /** What is known of an id. */
@@ -179,7 +180,8 @@ function explainAnnotation(ground: Ground, call: Invocation, id: string): Explan
 }
 
 function explainLease(ground: Ground, call: Invocation, id: string): Explanation | undefined {
-  const row = ground.reader.lease(id);
+  const any = ground.reader.lease(id);
+  const row = any === undefined ? undefined : visibleLease(call.caller, any);
   const hosted = row === undefined ? undefined : hostedOf(ground, call, (one) => one.rowid === row.workspace);
   if (row === undefined || hosted === undefined) return undefined;
   const live = ground.leases.find(id);

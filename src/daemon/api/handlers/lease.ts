@@ -111,7 +111,7 @@ function list(ground: Ground, request: ListLeasesRequest, call: Invocation): Lis
 }
 
 /** The lease with the paths that concern the caller: those it may touch, and those that lie around them; undefined for none. */
-export function visibleLease(caller: Caller, lease: Lease): Lease | undefined {
+export function visibleLease<T extends { readonly paths: readonly string[] }>(caller: Caller, lease: T): T | undefined {
   const { paths: own } = caller;
   if (own === undefined || lease.paths.length === 0) return lease;
   const around = (path: string) => own.some((prefix) => mayTouch({ ...caller, paths: [path] }, prefix));

@@ -10,6 +10,7 @@ import type { Scope } from "../../base/index.ts";
 import { requireScope } from "../../policy/index.ts";
 import type { DetailRow, RequestRow } from "../../store/index.ts";
 import {
+  type AdmittedCall,
   admit,
   compressed,
   type JsonMap,
@@ -44,7 +45,7 @@ export function toolHandlers(ground: Ground): Pick<Handlers, "listTools" | "call
         })),
       }),
     callTool: async (request, call) => {
-      const admitted = admit(request.tool, argumentsOf(request));
+      const admitted = admittedOf(request);
       const context = new CallContext(ground, request, call);
       const result = await run(admitted, context);
       await context.settle();
@@ -58,10 +59,20 @@ function argumentsOf(request: CallToolRequest): JsonMap {
   return (request.arguments ?? {}) as JsonMap;
 }
 
+/** Calls that were found to be in order, so that long arguments are gone through once. */
+const ADMITTED = new WeakMap<CallToolRequest, AdmittedCall>();
+
+/** The call, once it is found to be in order. Throws as admit. */
+function admittedOf(request: CallToolRequest): AdmittedCall {
+  const admitted = ADMITTED.get(request) ?? admit(request.tool, argumentsOf(request));
+  ADMITTED.set(request, admitted);
+  return admitted;
+}
+
 /** Whether a call is one whose outcome is kept: only those that change something, and that may run at all. */
 export function changesSomething(request: CallToolRequest): boolean {
   try {
-    return admit(request.tool, argumentsOf(request)).changes;
+    return admittedOf(request).changes;
   } catch {
     // Refused for what it is: the handler says so, and there is no outcome to keep.
     return false;
@@ -123,11 +134,7 @@ class CallContext implements WriteContext {
 
   async save(what: ToolSave, answer: Parameters<WriteContext["save"]>[1]): Promise<ToolResult> {
     const remember: NonNullable<SaveInput["remember"]> = (outcome) => this.#row(answer(outcome));
-    return answer(await this.workspace.save({ ...this.#input(what, false), remember }));
-  }
-
-  dryRun(what: ToolSave): ReturnType<WriteContext["dryRun"]> {
-    return this.workspace.save(this.#input(what, true));
+    return answer(await this.workspace.save({ ...this.#input(what), remember }));
   }
 
   async unchanged(result: ToolResult): Promise<ToolResult> {
@@ -179,7 +186,7 @@ class CallContext implements WriteContext {
       : this.#call.remember(response, { ...kept, result: "" });
   }
 
-  #input(what: ToolSave, dryRun: boolean): SaveInput {
+  #input(what: ToolSave): SaveInput {
     const { incarnation, epoch, leaseIncarnation, leaseEpoch, tool } = this.#request;
     return {
       principal: this.caller.principal,
@@ -191,7 +198,7 @@ class CallContext implements WriteContext {
       edits: what.edits,
       onConflict: what.onConflict ?? "refuse",
       message: what.message ?? tool,
-      dryRun,
+      dryRun: false,
       cause: what.cause ?? "tool",
       ...(what.undoes === undefined ? {} : { undoes: what.undoes }),
       authorise: (path, action) => {

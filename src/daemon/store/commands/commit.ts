@@ -1,8 +1,8 @@
 import { GinError } from "../../base/index.ts";
-import { blob, stateColumns } from "../rows.ts";
-import type { CommitResult, NewCheckpoint, SaveCommit } from "../types.ts";
+import { blob } from "../rows.ts";
+import type { CommitResult, SaveCommit } from "../types.ts";
 import type { Handler, Work } from "../work.ts";
-import { putNodes, putObjects, putRequest } from "./put.ts";
+import { hasAll, putCheckpoint, putNodes, putObjects, putRequest } from "./put.ts";
 import { markApplied } from "./saves.ts";
 
 /**
@@ -66,8 +66,7 @@ function judge(work: Work, save: SaveCommit): CommitResult {
       .get(save.fence.leaseId, save.workspace, save.fence.leaseEpoch);
     if (held === undefined) return "fence";
   }
-  const known = work.statement("SELECT 1 FROM object WHERE sha256 = ?");
-  for (const sha256 of save.counts ?? []) if (known.get(blob(sha256)) === undefined) return "missing";
+  if (!hasAll(work, save.counts ?? [])) return "missing";
   if (save.request !== undefined && !putRequest(work, save.request)) return "request_exists";
   return "committed";
 }
@@ -91,22 +90,6 @@ function moveHead(work: Work, save: SaveCommit): boolean {
     )
     .run(last.generation, last.id, blob(last.tree), save.workspace, save.generation, save.epoch);
   return changes === 1;
-}
-
-function putCheckpoint(work: Work, checkpoint: NewCheckpoint): void {
-  const { workspace, generation, id, cause, principal, requestId, message, timeMs, paths, undoes } = checkpoint;
-  const parents = JSON.stringify(checkpoint.parents);
-  work
-    .statement(
-      "INSERT INTO checkpoint(workspace, generation, id, parents, cause, principal, request_id, message, time_ms, tree, touched) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-    )
-    .run(workspace, generation, id, parents, cause, principal, requestId, message, timeMs, blob(checkpoint.tree), paths.length);
-  const insert = work.statement("INSERT INTO touched VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
-  for (const { path, before, after, renamedFrom } of paths) {
-    insert.run(workspace, generation, path, ...stateColumns(before), ...stateColumns(after), renamedFrom ?? null);
-  }
-  for (const [position, taken] of (undoes ?? []).entries())
-    work.statement("INSERT INTO undone VALUES (?, ?, ?, ?)").run(workspace, generation, position, taken);
 }
 
 /** The steps stay until the files are durable; a save with nothing to apply is durable with its commit. */

@@ -1,6 +1,5 @@
-import { blob } from "../rows.ts";
 import type { Handler } from "../work.ts";
-import { putNodes } from "./put.ts";
+import { hasAll, putCheckpoint, putNodes } from "./put.ts";
 
 /**
  * Ends the import: the base is a checkpoint of generation 0, before everything recorded, and without touched paths. One statement decides, so
@@ -8,21 +7,19 @@ import { putNodes } from "./put.ts";
  */
 export const imported: Handler<"workspace.imported"> = {
   durable: true,
-  run(work, { workspace, epoch, base, nodes, gitCommit }) {
+  run(work, { workspace, epoch, base, nodes, counts, gitCommit }) {
+    if (!hasAll(work, counts)) return "missing";
     const { changes } = work
       .statement(
         "UPDATE workspace SET imported = 1, base = ?, git_commit = ? WHERE rowid = ? AND epoch = ? AND imported = 0 AND status = 'active'",
       )
       .run(base.id, gitCommit, workspace, epoch);
-    if (changes === 0) return false;
+    if (changes === 0) return "stale";
     putNodes(work, nodes);
     // A root more than gc's run knows of.
     work.garbage.giveUp();
-    work
-      .statement(
-        "INSERT INTO checkpoint(workspace, generation, id, parents, cause, principal, request_id, message, time_ms, tree, touched) VALUES (?, 0, ?, '[]', 'import', '', '', '', ?, ?, 0)",
-      )
-      .run(workspace, base.id, base.timeMs, blob(base.tree));
-    return true;
+    const unsaid = { parents: [], principal: "", requestId: "", message: "", paths: [] };
+    putCheckpoint(work, { ...unsaid, ...base, workspace, generation: 0, cause: "import" });
+    return "done";
   },
 };

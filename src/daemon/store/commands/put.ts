@@ -1,8 +1,8 @@
 import { GinError } from "../../base/index.ts";
 import { CODEC } from "../objects.ts";
-import { blob } from "../rows.ts";
+import { blob, stateColumns } from "../rows.ts";
 import { SIDE_ABOVE_BYTES } from "../side.ts";
-import type { NewObject, RequestRow, TreeNode } from "../types.ts";
+import type { Hash, NewCheckpoint, NewObject, RequestRow, TreeNode } from "../types.ts";
 import type { Work } from "../work.ts";
 
 /**
@@ -33,6 +33,29 @@ export function putObjects(work: Work, objects: readonly NewObject[]): void {
 export function putNodes(work: Work, nodes: Iterable<TreeNode>): void {
   const insert = work.statement("INSERT INTO node(hash, data) VALUES (?, ?) ON CONFLICT(hash) DO NOTHING");
   for (const { hash, data } of nodes) insert.run(blob(hash), data);
+}
+
+/** Whether contents that something counts on are still there: gc may have taken them since. */
+export function hasAll(work: Work, contents: readonly Hash[]): boolean {
+  const known = work.statement("SELECT 1 FROM object WHERE sha256 = ?");
+  return contents.every((sha256) => known.get(blob(sha256)) !== undefined);
+}
+
+/** Writes a checkpoint, what it touched, and what it took back. */
+export function putCheckpoint(work: Work, checkpoint: NewCheckpoint): void {
+  const { workspace, generation, id, cause, principal, requestId, message, timeMs, paths, undoes } = checkpoint;
+  const parents = JSON.stringify(checkpoint.parents);
+  work
+    .statement(
+      "INSERT INTO checkpoint(workspace, generation, id, parents, cause, principal, request_id, message, time_ms, tree, touched) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+    )
+    .run(workspace, generation, id, parents, cause, principal, requestId, message, timeMs, blob(checkpoint.tree), paths.length);
+  const insert = work.statement("INSERT INTO touched VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
+  for (const { path, before, after, renamedFrom } of paths) {
+    insert.run(workspace, generation, path, ...stateColumns(before), ...stateColumns(after), renamedFrom ?? null);
+  }
+  for (const [position, taken] of (undoes ?? []).entries())
+    work.statement("INSERT INTO undone VALUES (?, ?, ?, ?)").run(workspace, generation, position, taken);
 }
 
 /**

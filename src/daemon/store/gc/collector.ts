@@ -67,8 +67,8 @@ class SliceDriver implements Collector {
   readonly #closing = new AbortController();
   #turn: Promise<unknown> = Promise.resolve();
   #tending: Promise<void> | undefined;
-  /** Of the last run by itself: when, on the monotonic clock, and how large the store was then. */
-  #last: { readonly atMs: number; readonly bytes: number } | undefined;
+  /** Of the last run by itself: when, on the monotonic clock, how large the store was then, and whether it got to its end. */
+  #last: { readonly atMs: number; readonly bytes: number; readonly failed: boolean } | undefined;
 
   constructor(deps: CollectorDeps) {
     this.#deps = deps;
@@ -104,17 +104,24 @@ class SliceDriver implements Collector {
   #isDue(): boolean {
     const { store, clock } = this.#deps;
     const { bytes, neededBytes, collectedMs } = store.read.facts();
+    const last = this.#last;
+    const longAgo = last === undefined || clock.monotonicMs() - last.atMs > GRACE_MS;
+    if (last?.failed === true && !longAgo) return false;
     if (collectedMs === 0 || Math.abs(clock.wallMs() - collectedMs) > DAY_MS) return true;
     if (bytes - neededBytes <= this.quotaBytes) return false;
-    const last = this.#last;
-    if (last === undefined || clock.monotonicMs() - last.atMs > GRACE_MS) return true;
-    return Math.abs(bytes - last.bytes) > this.quotaBytes * GROWN;
+    return longAgo || Math.abs(bytes - last.bytes) > this.quotaBytes * GROWN;
   }
 
   async #runByItself(): Promise<void> {
     const { store, clock, log } = this.#deps;
-    const report = await this.#comeDown({ dryRun: false }, GRACE_MS);
-    this.#last = { atMs: clock.monotonicMs(), bytes: store.read.facts().bytes };
+    const ended = (failed: boolean): void => {
+      this.#last = { atMs: clock.monotonicMs(), bytes: store.read.facts().bytes, failed };
+    };
+    const report = await this.#comeDown({ dryRun: false }, GRACE_MS).catch((thrown: unknown) => {
+      ended(true);
+      throw thrown;
+    });
+    ended(false);
     if (report.historyAfterBytes > this.quotaBytes) {
       log.warn({ history_bytes: report.historyAfterBytes, quota_bytes: this.quotaBytes }, "the quota of history cannot be met");
     }

@@ -2,6 +2,7 @@ import { CODEC } from "../objects.ts";
 import type { Work } from "../work.ts";
 import { LIVE, type Needs } from "./needs.ts";
 import type { Pace } from "./pace.ts";
+import type { Timeline } from "./timeline.ts";
 
 /** Bytes of a row's keys and cells, its index included. */
 const KEY_BYTES = 110;
@@ -36,15 +37,16 @@ export function* measure(
   work: Work,
   pace: Pace,
   needs: Needs,
-  places: number,
+  { order, keptBytes }: Timeline,
   youngFrom: number,
 ): Generator<undefined, Measured> {
+  const places = order.length;
   const bytes = new Float64Array(places + 2);
   const contents = new Float64Array(places + 2);
   const side = new Map<number, number[]>();
   const count = (table: "looked" | "request") =>
     (work.statement(`SELECT count(*) AS count FROM ${table}`).get() as { count: number }).count;
-  let needed = EMPTY_BYTES + count("looked") * LOOKED_BYTES + count("request") * REQUEST_BYTES;
+  let needed = EMPTY_BYTES + keptBytes + count("looked") * LOOKED_BYTES + count("request") * REQUEST_BYTES;
   const add = (until: number, size: number, one: number): void => {
     if (until === LIVE) needed += size;
     else {

@@ -8,10 +8,19 @@ export interface Roots {
   readonly objects: readonly Uint8Array[];
 }
 
-/** Heads and bases of every workspace, open or closed, and what the journals of open saves name. */
+/**
+ * Workspaces whose import is not over: its base will name what it found, also where saves have replaced it since, so nothing of their history
+ * goes. One into which nothing was imported has nothing of the kind.
+ */
+export const IMPORTING =
+  "SELECT w.rowid FROM workspace w WHERE w.imported = 0 AND EXISTS (SELECT 1 FROM checkpoint i WHERE i.workspace = w.rowid AND i.cause = 'import')";
+
+/** Heads and bases of every workspace, open or closed, whole histories of those whose import goes on, and what the journals of open saves name. */
 export function rootsOf(work: Work): Roots {
   const trees = work
-    .statement("SELECT tree FROM workspace UNION SELECT c.tree FROM workspace w JOIN checkpoint c ON c.id = w.base")
+    .statement(
+      `SELECT tree FROM workspace UNION SELECT c.tree FROM workspace w JOIN checkpoint c ON c.id = w.base UNION SELECT tree FROM checkpoint WHERE workspace IN (${IMPORTING})`,
+    )
     .all() as { tree: Uint8Array }[];
   const saves = work.statement("SELECT steps FROM open_save").all() as { steps: string }[];
   const objects = saves

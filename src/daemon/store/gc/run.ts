@@ -38,7 +38,7 @@ function* slices(
   const pace = new Pace(options.slicePieces);
   const timeline = yield* told(readTimeline(work, pace, options), LOOK);
   yield* told(mark(work, pace, needs, roots, timeline), LOOK);
-  const measured = yield* told(measure(work, pace, needs, timeline.order.length, youngFrom), LOOK);
+  const measured = yield* told(measure(work, pace, needs, timeline, youngFrom), LOOK);
   const before = usedBytes(work);
   const decision = decide(measured, timeline, before, options);
   if (options.dryRun) return wouldBe(measured, decision, timeline, before);

@@ -1,5 +1,6 @@
 import type { Work } from "../work.ts";
 import type { Pace } from "./pace.ts";
+import { IMPORTING } from "./roots.ts";
 import type { GarbageOptions } from "./types.ts";
 
 /** A checkpoint's row as gc sees it. */
@@ -31,14 +32,17 @@ const CHECKPOINT_BYTES = 420;
 const TOUCHED_BYTES = 330;
 const PAGE = 500;
 
-/** Every checkpoint of the host, oldest first, a workspace's own always in the order of its generations. */
+/** Every checkpoint of the host that may go, oldest first, a workspace's own always in the order of its generations. */
 export class Timeline {
   readonly lineages: readonly Lineage[];
+  /** Bytes that the rows of all other checkpoints take, about. */
+  readonly keptBytes: number;
   /** In order: whose it is, and which. */
   readonly order: readonly { readonly lineage: Lineage; readonly at: number }[];
 
-  constructor(lineages: readonly Lineage[]) {
+  constructor(lineages: readonly Lineage[], keptBytes: number) {
     this.lineages = lineages;
+    this.keptBytes = keptBytes;
     this.order = merge(lineages);
     for (const [place, { lineage, at }] of this.order.entries()) lineage.places[at] = place;
   }
@@ -54,11 +58,9 @@ export class Timeline {
 /** Reads the rows of all checkpoints. */
 export function* readTimeline(work: Work, pace: Pace, options: GarbageOptions): Generator<undefined, Timeline> {
   const lineages: Lineage[] = [];
-  const workspaces = work.statement("SELECT rowid, generation, kept_from FROM workspace ORDER BY rowid").all() as {
-    rowid: number;
-    generation: number;
-    kept_from: number;
-  }[];
+  const workspaces = work
+    .statement(`SELECT rowid, generation, kept_from FROM workspace WHERE rowid NOT IN (${IMPORTING}) ORDER BY rowid`)
+    .all() as { rowid: number; generation: number; kept_from: number }[];
   for (const { rowid, generation, kept_from: keptFrom } of workspaces) {
     const checkpoints = yield* readCheckpoints(work, pace, rowid);
     const open = work.statement("SELECT coalesce(min(generation), ?) AS least FROM open_save WHERE workspace = ?");
@@ -68,7 +70,9 @@ export function* readTimeline(work: Work, pace: Pace, options: GarbageOptions): 
     const places = new Int32Array(checkpoints.length);
     lineages.push({ workspace: rowid, head: generation, keptFrom, checkpoints, first, start, places });
   }
-  return new Timeline(lineages);
+  const kept = `SELECT coalesce(sum(${CHECKPOINT_BYTES} + length(message) + touched * ${TOUCHED_BYTES}), 0) AS bytes FROM checkpoint WHERE workspace IN (${IMPORTING})`;
+  const { bytes } = work.statement(kept).get() as { bytes: number };
+  return new Timeline(lineages, bytes);
 }
 
 function* readCheckpoints(work: Work, pace: Pace, workspace: number): Generator<undefined, Listed[]> {

@@ -1,6 +1,6 @@
 import { flagArg } from "../args.ts";
 import type { JsonMap, Tool, ToolResult, WriteContext } from "../types.ts";
-import { carryOut, type Edited, editOf, type TextEdit } from "./one-edit.ts";
+import { carryOut, type Edited, editOf, type Place, type TextEdit } from "./one-edit.ts";
 import { checkpointOf, IF_CHECKSUM, mergedPaths, merges, ON_CONFLICT, savedSha256, saveEdits, withMergeCall } from "./saving.ts";
 import { contextBlock, SHOW_CONTEXT, type ShownDiff, sha256Of, showDiff } from "./show.ts";
 import { checksumArg, dryResult, type EditTarget, isStale, openTarget, staleError } from "./target.ts";
@@ -84,7 +84,7 @@ export function diffText({ diff, left }: ShownDiff): string {
 }
 
 /** Says what one edit did, in lines of the file it was made for. */
-export function lineOf(path: string, edited: Edited): string {
+export function lineOf(path: string, edited: Place): string {
   const { firstLine, lastLine, newLines, match } = edited;
   const count = lastLine - firstLine + 1;
   const lines = firstLine === lastLine ? `line ${firstLine}` : `lines ${firstLine}-${lastLine}`;

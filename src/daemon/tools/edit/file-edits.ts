@@ -1,8 +1,8 @@
 import { GinError } from "../../base/index.ts";
 import { findOld, type Match } from "./match.ts";
-import { carryOut, type Edited, type TextEdit } from "./one-edit.ts";
+import { carryOut, type Place, type TextEdit } from "./one-edit.ts";
 import type { EditTarget } from "./target.ts";
-import { bytesOf, type FileText, fileText, textOf } from "./text.ts";
+import { bytesOf, decoded, type FileText, fileText, textOf } from "./text.ts";
 
 /** An edit with its place in the call. */
 export interface IndexedEdit extends TextEdit {
@@ -11,7 +11,7 @@ export interface IndexedEdit extends TextEdit {
 
 /** What became of one edit of several. */
 export type Outcome =
-  | { readonly kind: "done"; readonly edited: Edited }
+  | { readonly kind: "done"; readonly edited: Place }
   /** The same edit, earlier in the call, took its text already. */
   | { readonly kind: "repeated"; readonly of: number };
 
@@ -31,6 +31,11 @@ export class FileEdits {
     this.#now = this.#original;
   }
 
+  /** The file's text after all edits so far; undefined when it is not UTF-8. */
+  get text(): string | undefined {
+    return decoded(this.#now.raw);
+  }
+
   /** The file after all edits so far. */
   get bytes(): Buffer {
     return bytesOf(this.#now.raw);
@@ -42,7 +47,8 @@ export class FileEdits {
       const edited = carryOut(this.#now, edit, this.target.path);
       this.#now = textOf(edited.raw, this.#now.utf8);
       this.#done.push(edit);
-      return { kind: "done", edited };
+      const { firstLine, lastLine, newLines, match } = edited;
+      return { kind: "done", edited: { firstLine, lastLine, newLines, match } };
     } catch (thrown) {
       if (!(thrown instanceof GinError) || thrown.reason !== "EDIT_NOT_FOUND") throw thrown;
       const same = this.#done.find((one) => one.old === edit.old && one.replacement === edit.replacement);

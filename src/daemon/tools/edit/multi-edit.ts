@@ -8,8 +8,7 @@ import { FileEdits, type IndexedEdit, type Outcome } from "./file-edits.ts";
 import { editOf } from "./one-edit.ts";
 import { checkpointOf, IF_CHECKSUM, mergedPaths, merges, ON_CONFLICT, savedSha256, saveEdits, withMergeCall } from "./saving.ts";
 import { contextBlock, SHOW_CONTEXT, type ShownDiff, sha256Of, showDiffs } from "./show.ts";
-import { checksumArg, dryResult, isStale, openTarget, staleError } from "./target.ts";
-import { decoded } from "./text.ts";
+import { checksumArg, dryResult, type EditTarget, isStale, openTarget, Room, staleError } from "./target.ts";
 
 /** multi_edit: several edits, over one file or many, all or none. */
 export const multiEdit: Tool = {
@@ -68,6 +67,8 @@ const COLLECTED: ReadonlySet<Reason> = new Set([
 
 interface Failure {
   readonly edit: IndexedEdit;
+  /** Canonical. */
+  readonly path: string;
   readonly error: GinError;
 }
 
@@ -75,6 +76,8 @@ interface Done {
   readonly edit: IndexedEdit;
   readonly path: string;
   readonly outcome: Outcome;
+  /** The changed lines with those around them; "" where they were not asked for, or are not shown. */
+  readonly block: string;
 }
 
 async function run(args: JsonMap, context: WriteContext): Promise<ToolResult> {
@@ -111,10 +114,11 @@ async function carryOutAll(
   edits: readonly IndexedEdit[],
 ): Promise<{ files: Map<string, FileEdits>; done: Done[]; failures: Failure[] }> {
   const files = new Map<string, FileEdits>();
-  const broken = new Map<string, Failure>();
+  const broken = new Set<string>();
   const done: Done[] = [];
   const failures: Failure[] = [];
   const pace = new Pace(context.clock, context.signal);
+  const room = new Room();
   const canonical = canonically(context);
   const checksums = checksumsOf(canonical, given, edits);
   for (const edit of edits) {
@@ -124,17 +128,33 @@ async function carryOutAll(
     const path = canonical(edit.path);
     if (broken.has(path)) continue;
     try {
-      const file = files.get(path) ?? new FileEdits(await openTarget(context, edit.path, checksums.get(path)));
+      const file = files.get(path) ?? new FileEdits(await opened(context, edit.path, checksums.get(path), room));
       files.set(path, file);
-      done.push({ edit, path, outcome: file.apply(edit) });
+      const outcome = file.apply(edit);
+      // Made while the text is what this edit made of it: to keep that text for each edit takes the file's size times as many.
+      const block = done.length < SHOWN_EDITS ? blockOf(file, edit, outcome) : "";
+      done.push({ edit, path, outcome, block });
     } catch (thrown) {
       if (!(thrown instanceof GinError) || !COLLECTED.has(thrown.reason)) throw thrown;
-      failures.push({ edit, error: thrown });
+      failures.push({ edit, path, error: thrown });
       // A file that cannot be opened is told of once.
-      if (!files.has(path)) broken.set(path, { edit, error: thrown });
+      if (!files.has(path)) broken.add(path);
     }
   }
   return { files, done, failures };
+}
+
+async function opened(context: WriteContext, path: string, checksum: string | undefined, room: Room): Promise<EditTarget> {
+  const target = await openTarget(context, path, checksum);
+  room.take(target);
+  return target;
+}
+
+function blockOf(file: FileEdits, { showContext }: IndexedEdit, outcome: Outcome): string {
+  if (showContext === 0 || outcome.kind === "repeated") return "";
+  const { firstLine, newLines } = outcome.edited;
+  const text = file.text;
+  return text === undefined ? "" : `\n${contextBlock(text, firstLine, firstLine + newLines - 1, showContext)}`;
 }
 
 /** Canonical paths, walked once a spelling. */
@@ -181,9 +201,11 @@ function refused(
   failures: readonly Failure[],
   count: number,
 ): GinError {
-  const stale = [...files.values()]
-    .filter(({ target }) => isStale(target))
-    .map(({ target }) => staleError(context, target, "conflict"));
+  // That a file changed explains only what failed in that file.
+  const failed = new Set(failures.map(({ path }) => path));
+  const stale = [...files]
+    .filter(([path, { target }]) => failed.has(path) && isStale(target))
+    .map(([, { target }]) => staleError(context, target, "conflict"));
   const told = failures.filter(({ error }) => error.reason === "STALE_CONTENT").map(({ error }) => error);
   const all = [...told, ...stale];
   if (all[0] !== undefined) {
@@ -236,12 +258,9 @@ export function diffFacts(shown: ShownDiff | undefined): { readonly diff: string
 
 function summary(done: readonly Done[], merged: ReadonlySet<string>): string {
   const made = done.filter(({ outcome }) => outcome.kind === "done").length;
-  const lines = done.slice(0, SHOWN_EDITS).map(({ edit, path, outcome }) => {
+  const lines = done.slice(0, SHOWN_EDITS).map(({ edit, path, outcome, block }) => {
     if (outcome.kind === "repeated") return `skipped ${path}: edit ${edit.index} is edit ${outcome.of} again`;
-    const line = lineOf(path, outcome.edited);
-    const text = edit.showContext > 0 ? decoded(outcome.edited.raw) : undefined;
-    const { firstLine, newLines } = outcome.edited;
-    return text === undefined ? line : `${line}\n${contextBlock(text, firstLine, firstLine + newLines - 1, edit.showContext)}`;
+    return `${lineOf(path, outcome.edited)}${block}`;
   });
   const more = done.length > SHOWN_EDITS ? [`... and ${done.length - SHOWN_EDITS} more`] : [];
   const also = [...merged].map((path) => `merged ${path} with a later change`);

@@ -41,6 +41,9 @@ export function editOf(args: JsonMap, field = "", index?: number): TextEdit {
   };
 }
 
+/** Where an edit was made: what is kept of each of many, for the texts beside it are as long as the file. */
+export type Place = Omit<Edited, "raw" | "before" | "after">;
+
 /**
  * Carries one edit out on a file. Throws EDIT_NOT_FOUND with the place most like it, EDIT_NOT_UNIQUE with the lines, EDIT_NO_CHANGE,
  * BINARY_FILE.

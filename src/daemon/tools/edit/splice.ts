@@ -1,5 +1,5 @@
 import { type Match, newlines } from "./match.ts";
-import { type Binary, type FileText, firstEnding, unixEnds } from "./text.ts";
+import { type Binary, type FileText, firstEnding } from "./text.ts";
 
 /** One replacement carried out. */
 export interface Spliced {
@@ -41,11 +41,6 @@ export function splice(file: FileText, match: Match, replacement: Binary, reinde
 function spanned(text: Binary): number {
   const count = newlines(text, 0, text.length);
   return Math.max(1, text.endsWith("\n") ? count : count + 1);
-}
-
-/** A caller's text made ready to be put in. */
-export function asReplacement(text: Binary): Binary {
-  return unixEnds(text);
 }
 
 function reindented(text: Binary, at: number, replacement: Binary): Binary {

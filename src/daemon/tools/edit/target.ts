@@ -1,6 +1,6 @@
 import { GinError, type Json } from "../../base/index.ts";
 import { merge3 } from "../../history/index.ts";
-import { CHANGE_BYTES } from "../../workspace/index.ts";
+import { CHANGE_BYTES, keptBase } from "../../workspace/index.ts";
 import { loadFile } from "../files/load.ts";
 import type { JsonMap, ReadContext } from "../types.ts";
 import { binaryOf, decoded } from "./text.ts";
@@ -30,8 +30,8 @@ export function checksumArg(args: JsonMap, name = "if_checksum"): string | undef
 }
 
 /**
- * Reads the file that is to be changed. Throws STALE_CONTENT for a checksum that is not the file's when the bytes it names are not kept,
- * and what reading throws.
+ * Reads the file that is to be changed. Throws STALE_CONTENT for a checksum that is not the file's when the bytes it names are not kept
+ * or never were at the path, and what reading throws.
  */
 export async function openTarget(context: ReadContext, asked: string, checksum: string | undefined): Promise<EditTarget> {
   const loaded = await loadFile(context, asked, CHANGE_BYTES).catch((thrown: unknown) => {
@@ -41,9 +41,28 @@ export async function openTarget(context: ReadContext, asked: string, checksum: 
   const { path, bytes, sha256 } = loaded;
   const current = { bytes, sha256 };
   if (checksum === undefined || checksum === sha256) return { path, bytes, sha256, current };
-  const base = HASH.test(checksum) ? context.store.read.object(checksum) : undefined;
+  const base = HASH.test(checksum) ? keptBase(context.store, context.workspace.rowid, path, checksum) : undefined;
   if (base === undefined) throw staleError(context, { path, current }, "base_unavailable");
   return { path, bytes: Buffer.from(base.buffer, base.byteOffset, base.byteLength), sha256: checksum, current };
+}
+
+/** What the files of one call may still come to, so that one call holds no more of them in memory than the largest file there may be. */
+export class Room {
+  #left = CHANGE_BYTES;
+
+  /** Counts a file that was opened. Throws RESOURCE_LIMIT. */
+  take({ bytes, current }: EditTarget): void {
+    this.#left -= Math.max(bytes.byteLength, current.bytes.byteLength);
+    if (this.#left >= 0) return;
+    throw new GinError(
+      "RESOURCE_LIMIT",
+      `the call's files have more than ${CHANGE_BYTES} bytes together`,
+      "change fewer of them at once",
+      {
+        facts: { limit: CHANGE_BYTES, unit: "bytes" },
+      },
+    );
+  }
 }
 
 /** Whether the file is not what the caller said. */

@@ -1,4 +1,4 @@
-import { GinError } from "../../base/index.ts";
+import { GinError, Pace } from "../../base/index.ts";
 import { numberArg, textArg } from "../args.ts";
 import type { ReadContext, Tool, ToolResult } from "../types.ts";
 import { type LoadedFile, loadFile } from "./load.ts";
@@ -66,8 +66,9 @@ function textEncoding({ path, bytes }: LoadedFile): Encoding {
   throw binaryFile(path, encoding === "binary" ? "no text" : `${encoding}, which is not compared by lines`);
 }
 
-async function refuseLong(a: LoadedFile, b: LoadedFile, { signal }: ReadContext): Promise<void> {
-  const lines = (await TextLines.of(a.bytes, signal)).count + (await TextLines.of(b.bytes, signal)).count;
+async function refuseLong(a: LoadedFile, b: LoadedFile, { clock, signal }: ReadContext): Promise<void> {
+  const pace = new Pace(clock, signal);
+  const lines = (await TextLines.of(a.bytes, pace)).count + (await TextLines.of(b.bytes, pace)).count;
   if (lines > LINES) throw limited(`the files together have ${lines} lines`, LINES, "lines");
 }
 

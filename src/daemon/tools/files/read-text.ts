@@ -1,4 +1,4 @@
-import { GinError, type Json } from "../../base/index.ts";
+import { GinError, type Json, Pace } from "../../base/index.ts";
 import { flagArg, numberArg, textArg } from "../args.ts";
 import type { ArgSchema, JsonMap, NextCall, ReadContext } from "../types.ts";
 import { type LoadedFile, loadFile, stale } from "./load.ts";
@@ -72,9 +72,10 @@ export async function readText(
   // A mark is not text: glued to line 1 it would spoil every comparison with it.
   const body = bom === "utf-8-bom" ? file.bytes.subarray(3) : file.bytes;
   // Text that is not UTF-8 is shown with U+FFFD where it cannot be decoded; that is said, and nothing is ever written from it.
-  const lines = await TextLines.of(encoding === "8-bit" ? Buffer.from(body.toString("utf8")) : body, context.signal);
+  const pace = new Pace(context.clock, context.signal);
+  const lines = await TextLines.of(encoding === "8-bit" ? Buffer.from(body.toString("utf8")) : body, pace);
   const ask = askOf(args, file.path, place);
-  const window = await windowOf(lines, ask, context.signal);
+  const window = await windowOf(lines, ask, pace);
   const said = { ...(encoding === "utf-8" ? {} : { encoding }), ...(bom === "none" ? {} : { bom }) };
   if (!window.truncated) return { text: window.text, hint: "", ...said };
   const next = window.next === undefined ? undefined : nextCall(args, window.next, file.sha256, context);

@@ -1,4 +1,4 @@
-import { GinError } from "../../base/index.ts";
+import { GinError, Pace } from "../../base/index.ts";
 import type { FileStat } from "../../workspace/index.ts";
 import { textArg } from "../args.ts";
 import type { JsonMap, ReadContext, Tool, ToolResult } from "../types.ts";
@@ -53,7 +53,7 @@ async function textFacts(context: ReadContext, path: string, stat: FileStat, sam
   const bytes = file?.bytes ?? Buffer.from(sample.buffer, sample.byteOffset, sample.byteLength);
   const whole = file !== undefined;
   const encoding = encodingOf(bytes, whole);
-  const lines = await TextLines.of(bytes, context.signal);
+  const lines = await TextLines.of(bytes, new Pace(context.clock, context.signal));
   return {
     encoding,
     line_ending: encoding === "binary" ? "none" : lineEnding(bytes),

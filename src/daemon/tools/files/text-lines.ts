@@ -1,4 +1,4 @@
-import { GinError } from "../../base/index.ts";
+import type { Pace } from "../../base/index.ts";
 
 const LF = 10;
 const CR = 13;
@@ -26,10 +26,10 @@ export class TextLines {
   }
 
   /** Counts the lines, in slices. Throws CANCELLED. */
-  static async of(bytes: Buffer, signal: AbortSignal): Promise<TextLines> {
+  static async of(bytes: Buffer, pace: Pace): Promise<TextLines> {
     let count = 0;
     for (let from = 0; from < bytes.length; from += SLICE_BYTES) {
-      if (from > 0) await breathe(signal);
+      if (from > 0) await pace.next();
       const slice = bytes.subarray(from, from + SLICE_BYTES);
       for (let at = slice.indexOf(LF); at !== -1; at = slice.indexOf(LF, at + 1)) count += 1;
     }
@@ -38,14 +38,14 @@ export class TextLines {
   }
 
   /** Offset of a line's first byte; the text's length for lines behind the last. Throws CANCELLED. */
-  async offsetOf(line: number, signal: AbortSignal): Promise<number> {
+  async offsetOf(line: number, pace: Pace): Promise<number> {
     if (line > this.count) return this.bytes.length;
     let at = 0;
     let slice = SLICE_BYTES;
     for (let left = line - 1; left > 0; left -= 1) {
       at = this.bytes.indexOf(LF, at) + 1;
       if (at > slice) {
-        await breathe(signal);
+        await pace.next();
         slice = at + SLICE_BYTES;
       }
     }
@@ -101,9 +101,4 @@ export class TextLines {
 
 function isContinuation(byte: number | undefined): boolean {
   return byte !== undefined && (byte & 0xc0) === 0x80;
-}
-
-async function breathe(signal: AbortSignal): Promise<void> {
-  await new Promise<void>((resolve) => setImmediate(resolve));
-  if (signal.aborted) throw new GinError("CANCELLED", "the read was cancelled");
 }

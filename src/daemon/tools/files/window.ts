@@ -1,4 +1,4 @@
-import { GinError } from "../../base/index.ts";
+import { GinError, type Pace } from "../../base/index.ts";
 import { blockEnd, hasBraces } from "./block-end.ts";
 import type { LineSpan, TextLines } from "./text-lines.ts";
 
@@ -53,13 +53,13 @@ interface Shown {
 }
 
 /** Picks and renders the lines. Throws INVALID_REQUEST for a start behind the end of the text. */
-export async function windowOf(lines: TextLines, ask: WindowAsk, signal: AbortSignal): Promise<Window> {
+export async function windowOf(lines: TextLines, ask: WindowAsk, pace: Pace): Promise<Window> {
   const { first, last, bounded } = rangeOf(lines, ask);
   const strategy = strategyOf(ask);
   const budget = new Budget(lines, ask.numbers, last);
-  const from = ask.place?.offset ?? (await lines.offsetOf(first, signal));
+  const from = ask.place?.offset ?? (await lines.offsetOf(first, pace));
   if (strategy === "tail" || strategy === "middle") {
-    const end = await lines.offsetOf(last + 1, signal);
+    const end = await lines.offsetOf(last + 1, pace);
     if (strategy === "tail") {
       const shown = budget.backward(last, end, first, WINDOW_LINES, WINDOW_BYTES);
       const missing = shown.cut || (shown.spans[0]?.line ?? first) > first;

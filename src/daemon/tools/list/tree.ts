@@ -1,7 +1,7 @@
 import { GinError, Pace } from "../../base/index.ts";
+import { isExcluded } from "../../search/index.ts";
 import type { ListedEntry } from "../../workspace/index.ts";
 import type { ReadContext } from "../types.ts";
-import { isExcluded } from "./excluded.ts";
 
 /** Entries looked at before a walk is ended. */
 const VISITED = 100_000;
@@ -59,7 +59,7 @@ export async function walkTree(context: ReadContext, top: string, depth: number)
     const below: { path: string; depth: number }[] = [];
     for (const entry of listed ?? []) {
       const isDirectory = entry.kind === "directory";
-      if (entry.sensitive || isExcluded(entry.name, isDirectory)) continue;
+      if (entry.sensitive || isExcluded(isDirectory ? `${entry.name}/` : entry.name)) continue;
       if (found.length === VISITED) return { entries: found, complete: false, unreadable };
       const path = here.path === "" ? entry.name : `${here.path}/${entry.name}`;
       found.push({ path: isDirectory ? `${path}/` : path, entry });

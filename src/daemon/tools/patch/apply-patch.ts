@@ -1,5 +1,6 @@
 import { GinError, Pace } from "../../base/index.ts";
 import { flagArg, textArg } from "../args.ts";
+import { checksumsOf, refuseOthers } from "../edit/checksums.ts";
 import { diffText } from "../edit/edit-file.ts";
 import { diffFacts } from "../edit/multi-edit.ts";
 import { checkpointOf, mergedPaths, merges, ON_CONFLICT, savedSha256, saveEdits, withMergeCall } from "../edit/saving.ts";
@@ -29,7 +30,7 @@ export const applyPatch: Tool = {
         type: "object",
         properties: {},
         additionalProperties: { type: "string" },
-        description: "sha256 of files as you read them, by the path as the patch writes it",
+        description: "sha256 of files as you read them, by path",
       },
       if_absent: { type: "boolean", description: "true: files the patch adds must not be there; they never may" },
       dry_run: { type: "boolean", default: false, description: "Show the diff and change nothing" },
@@ -45,7 +46,12 @@ export const applyPatch: Tool = {
 
 async function run(args: JsonMap, context: WriteContext): Promise<ToolResult> {
   const sections = parsePatch(encoded(textArg(args, "patch"), "args/patch"));
-  const bench = new PatchBench(context, checksumsOf(args, sections));
+  const checksums = checksumsOf(context, args);
+  if (checksums.size > 0) {
+    const changed = sections.filter(({ kind }) => kind !== "add").map(({ path }) => context.workspace.canonical(toolPath(path)));
+    refuseOthers(checksums, new Set(changed), "names a path that the patch neither updates nor deletes");
+  }
+  const bench = new PatchBench(context, checksums);
   const fuzzy = await carryOut(context, sections, bench);
   const results = bench.results();
   if (results.length === 0) {
@@ -66,22 +72,6 @@ async function run(args: JsonMap, context: WriteContext): Promise<ToolResult> {
     }));
     return { result: summary(results, merged), meta: { files }, checkpoint: checkpointOf(outcome) };
   });
-}
-
-/** Checksums by plain path. Throws INVALID_REQUEST for one that the patch has no use for. */
-function checksumsOf(args: JsonMap, sections: readonly Section[]): Map<string, string> {
-  const known = new Set(sections.filter(({ kind }) => kind !== "add").map(({ path }) => toolPath(path)));
-  const found = new Map<string, string>();
-  for (const [path, checksum] of Object.entries((args.if_checksums ?? {}) as JsonMap)) {
-    if (!known.has(toolPath(path))) {
-      const field = "args/if_checksums";
-      throw new GinError("INVALID_REQUEST", `${field}: names a path that the patch neither updates nor deletes`, undefined, {
-        facts: { field },
-      });
-    }
-    if (typeof checksum === "string" && checksum !== "") found.set(toolPath(path), checksum.toLowerCase());
-  }
-  return found;
 }
 
 /** Makes every section's change on the bench; gives, by path, the lines of the patch that were placed loosely. */

@@ -1,6 +1,6 @@
 import { GinError, type Json } from "../../base/index.ts";
 import type { EditInput } from "../../workspace/index.ts";
-import { type EditTarget, openTarget } from "../edit/target.ts";
+import { type EditTarget, openTarget, Room } from "../edit/target.ts";
 import { toolPath } from "../files/path.ts";
 import type { ReadContext } from "../types.ts";
 
@@ -31,9 +31,10 @@ export interface Result {
 /** The files a patch works on: each is read once, and sections that speak of one file see what the ones before made of it. */
 export class PatchBench {
   readonly #context: ReadContext;
-  /** By spelling, as the patch writes it. */
+  /** By canonical path. */
   readonly #checksums: ReadonlyMap<string, string>;
   readonly #works = new Map<string, Work>();
+  readonly #room = new Room();
 
   constructor(context: ReadContext, checksums: ReadonlyMap<string, string>) {
     this.#context = context;
@@ -104,10 +105,11 @@ export class PatchBench {
     const path = this.#context.workspace.canonical(toolPath(asked));
     const known = this.#works.get(path);
     if (known !== undefined) return known;
-    const found = await openTarget(this.#context, asked, this.#checksums.get(toolPath(asked))).catch((thrown: unknown) => {
+    const found = await openTarget(this.#context, asked, this.#checksums.get(path)).catch((thrown: unknown) => {
       if (thrown instanceof GinError && thrown.reason === "PATH_NOT_FOUND") return undefined;
       throw thrown;
     });
+    if (found !== undefined) this.#room.take(found);
     const work: Work = { path, found, now: found?.bytes ?? null, from: undefined };
     this.#works.set(path, work);
     return work;

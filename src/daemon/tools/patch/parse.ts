@@ -48,6 +48,18 @@ export function parsePatch(patch: Binary): Section[] {
   return new Parser(patch).run();
 }
 
+/** Most lines of a patch. */
+const PATCH_LINES = 3_000_000;
+
+/** Refuses a text of more than `most` lines before it is taken apart: a line takes many times its bytes while it is compared. Throws RESOURCE_LIMIT. */
+export function checkLines(text: Binary, most: number, what: string, then: string): void {
+  const ends = text.matchAll(/\r\n?|\n/g);
+  let count = 0;
+  while (count <= most && ends.next().done !== true) count += 1;
+  if (count <= most) return;
+  throw new GinError("RESOURCE_LIMIT", `${what} has more than ${most} lines`, then, { facts: { limit: most, unit: "lines" } });
+}
+
 /** The refusal of a patch that cannot be read. */
 export function badPatch(line: number, says: string, suggestion?: string): GinError {
   return new GinError("PATCH_INVALID", `line ${line} of the patch ${says}`, suggestion, { facts: { line } });
@@ -59,6 +71,7 @@ class Parser {
   #end = 0;
 
   constructor(patch: Binary) {
+    checkLines(patch, PATCH_LINES, "the patch", "send it in several calls");
     this.#lines = patch.split("\n").map((line) => (line.endsWith("\r") ? line.slice(0, -1) : line));
   }
 

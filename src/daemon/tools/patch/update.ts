@@ -1,8 +1,11 @@
 import { GinError, type Pace } from "../../base/index.ts";
 import { nearMiss } from "../edit/near-miss.ts";
 import { type Binary, bytesOf, checkEncoding, fileText, withoutMark } from "../edit/text.ts";
-import type { Hunk, HunkLine, Section } from "./parse.ts";
+import { checkLines, type Hunk, type HunkLine, type Section } from "./parse.ts";
 import { SoughtLines, type Steps, type Way } from "./seek.ts";
+
+/** Most lines of a file that a patch changes. */
+const FILE_LINES = 1_000_000;
 
 /** A file after a section's changes. */
 export interface Updated {
@@ -34,7 +37,7 @@ interface OutLine {
 /**
  * Makes a section's changes. Lines that the patch does not take out keep every byte they have, whatever the patch spells them like;
  * new lines get the ends of those about them. Throws EDIT_NOT_FOUND, EDIT_NOT_UNIQUE for a place found loosely and twice,
- * BINARY_FILE, RESOURCE_LIMIT.
+ * BINARY_FILE, RESOURCE_LIMIT (also for a file of too many lines).
  */
 export async function update(
   bytes: Buffer,
@@ -46,6 +49,7 @@ export async function update(
   const file = fileText(bytes, path);
   const body = withoutMark(file.raw);
   const mark = file.raw.slice(0, file.raw.length - body.length);
+  checkLines(body, FILE_LINES, path, "change it by edit_file");
   const lines = splitEnds(body);
   const sought = new SoughtLines(lines.texts, steps, file.utf8);
   const placed: Placed[] = [];

@@ -7,8 +7,3 @@ export function parsed(text: string): unknown {
     return undefined;
   }
 }
-
-/** Whether it is an object, and not an array. */
-export function isMap(value: unknown): value is { readonly [name: string]: unknown } {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}

@@ -1,4 +1,5 @@
-import { isMap, parsed } from "./json.ts";
+import { isMap } from "../args.ts";
+import { parsed } from "./json.ts";
 
 /** What a file tells of a project. "" and undefined: nothing. */
 export interface Told {

@@ -1,3 +1,5 @@
+import type { Refused } from "../../base/index.ts";
+
 /** What a replacing thread is given: one pattern over some files. */
 export interface ReplaceJob {
   readonly pattern: string;
@@ -19,15 +21,12 @@ export type ReplacedFile =
       readonly firstLine: number;
       readonly lastLine: number;
     }
-  | Refused;
+  | RefusedAnswer;
 
-/** A refusal on its way from the thread. */
-export interface Refused {
+/** What cannot be done, of one file or of all. */
+export interface RefusedAnswer extends Refused {
   readonly kind: "refused";
-  readonly reason: string;
-  readonly message: string;
-  readonly suggestion: string;
 }
 
-/** The thread's one answer: the pattern is refused, or every file in its place. */
-export type ReplaceAnswer = Refused | { readonly kind: "files"; readonly files: readonly ReplacedFile[] };
+/** The thread's one answer: the whole is refused, or every file in its place. */
+export type ReplaceAnswer = RefusedAnswer | { readonly kind: "files"; readonly files: readonly ReplacedFile[] };

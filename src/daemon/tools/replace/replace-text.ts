@@ -1,13 +1,15 @@
 import { RE2JS } from "re2js";
 import { GinError } from "../../base/index.ts";
+import { compileRe2 } from "../../search/index.ts";
 import { newlines } from "../edit/match.ts";
 import { type Binary, bytesOf, checkEncoding, encoded, type FileText, fileText, firstEnding, unixEnds } from "../edit/text.ts";
 import type { ReplaceJob } from "./messages.ts";
 import { type Piece, parseTemplate } from "./template.ts";
 
-/** Longest pattern, in UTF-16 units, and largest file that may come out. */
+/** Longest pattern, in UTF-16 units, largest file that may come out, and most bytes of all of a job's. */
 const PATTERN_UNITS = 16_384;
 const MADE_BYTES = 64 * 1024 * 1024;
+const MADE_TOTAL = 200 * 1024 * 1024;
 
 /** What replacing came to in one file. */
 export interface Replaced {
@@ -18,43 +20,41 @@ export interface Replaced {
   readonly lastLine: number;
 }
 
-/** Makes a job's pattern ready: RE2's syntax. Throws INVALID_REGEX, INVALID_REQUEST for one that is too long. */
-export function compileReplace(job: Omit<ReplaceJob, "files">): (bytes: Uint8Array, path: string) => Replaced {
+/** Replaces in a file that was looked into. Throws BINARY_FILE, TOO_LARGE, RESOURCE_LIMIT where the job's files come to too much together. */
+export type Ready = () => Replaced;
+
+/**
+ * Makes a job's pattern ready: RE2's syntax. Throws INVALID_REGEX, INVALID_REQUEST for one that is too long. What it gives throws BINARY_FILE for a file
+ * in which nothing can be looked for.
+ */
+export function compileReplace(job: Omit<ReplaceJob, "files">): (bytes: Uint8Array, path: string) => Ready {
   if (job.pattern.length > PATTERN_UNITS) {
     throw new GinError("INVALID_REQUEST", `args/pattern: is longer than ${PATTERN_UNITS} characters`, "use a shorter pattern", {
       facts: { field: "args/pattern" },
     });
   }
   const flags = (job.caseInsensitive ? RE2JS.CASE_INSENSITIVE : 0) | (job.multiline ? RE2JS.MULTILINE : 0);
-  const regex = compiled(job.pattern, flags);
+  const then = "RE2 has no look-around and no back-references; escape what is meant as it stands";
+  const regex = compileRe2(job.pattern, flags, then);
   const pieces = parseTemplate(unixEnds(job.replacement));
-  return (bytes, path) => replaceIn(regex, pieces, job.pattern, bytes, path);
-}
-
-function compiled(pattern: string, flags: number): RE2JS {
-  try {
-    return RE2JS.compile(pattern, flags);
-  } catch (thrown) {
-    const said =
-      thrown instanceof Error ? thrown.message.replace(/^error parsing regexp: /, "").slice(0, 200) : "it cannot be read";
-    throw new GinError(
-      "INVALID_REGEX",
-      `the pattern is no RE2 expression: ${said}`,
-      "RE2 has no look-around and no back-references; escape what is meant as it stands",
-      {
-        cause: thrown,
-      },
-    );
-  }
+  let made = 0;
+  return (bytes, path) => {
+    const file = fileText(bytes, path);
+    const text = matchable(file, job.pattern, path);
+    return () => {
+      const replaced = replaceIn(regex, pieces, file, text, path);
+      made += replaced.bytes.byteLength;
+      if (made > MADE_TOTAL) throw tooMuch();
+      return replaced;
+    };
+  };
 }
 
 /**
  * Replaces in one file. Matching sees LFs only and no byte order mark; what a group matched goes back with the bytes it has, and
  * text of the template takes the line end of the place. Throws BINARY_FILE, TOO_LARGE.
  */
-function replaceIn(regex: RE2JS, pieces: readonly Piece[], pattern: string, bytes: Uint8Array, path: string): Replaced {
-  const file = fileText(bytes, path);
-  const text = matchable(file, pattern, path);
+function replaceIn(regex: RE2JS, pieces: readonly Piece[], file: FileText, text: string, path: string): Replaced {
   const places = new Places(file, text);
   const matcher = regex.matcher(text);
   const names = regex.namedGroups();
@@ -122,11 +122,25 @@ function matchable(file: FileText, pattern: string, path: string): string {
   });
 }
 
-function spansOf(matcher: { start(group: number): number; end(group: number): number }, groups: number): [number, number][] {
-  return Array.from({ length: groups + 1 }, (_, group): [number, number] => {
+type Span = readonly [start: number, end: number];
+
+/** Where each group matched; undefined for one that took no part, so that nobody walks back to the text's start for it. */
+function spansOf(matcher: { start(group: number): number; end(group: number): number }, groups: number): (Span | undefined)[] {
+  return Array.from({ length: groups + 1 }, (_, group): Span | undefined => {
     const start = matcher.start(group);
-    return start < 0 ? [0, 0] : [start, matcher.end(group)];
+    return start < 0 ? undefined : [start, matcher.end(group)];
   });
+}
+
+function tooMuch(): GinError {
+  return new GinError(
+    "RESOURCE_LIMIT",
+    `the files would come to more than ${MADE_TOTAL} bytes together`,
+    "replace in fewer files at once",
+    {
+      facts: { limit: MADE_TOTAL, unit: "bytes" },
+    },
+  );
 }
 
 function expanded(

@@ -1,17 +1,17 @@
-import { GinError, type Json } from "../../base/index.ts";
+import { GinError, type Json, revive } from "../../base/index.ts";
 import { flagArg, textArg } from "../args.ts";
 import { codeOf } from "../codes.ts";
+import { checksumsOf } from "../edit/checksums.ts";
 import { diffText } from "../edit/edit-file.ts";
 import { diffFacts } from "../edit/multi-edit.ts";
 import { checkpointOf, mergedPaths, merges, ON_CONFLICT, savedSha256, saveEdits, withMergeCall } from "../edit/saving.ts";
 import { sha256Of, showDiffs } from "../edit/show.ts";
 import { dryResult, type EditTarget } from "../edit/target.ts";
 import { encoded } from "../edit/text.ts";
-import { toolPath } from "../files/path.ts";
 import type { JsonMap, Tool, ToolResult, WriteContext } from "../types.ts";
 import type { ReplacedFile } from "./messages.ts";
 import { type Candidate, candidates, REPLACED_FILES, REPLACED_TOTAL } from "./targets.ts";
-import { replaceInThread, revive } from "./thread.ts";
+import { replaceInThread } from "./thread.ts";
 
 /** search_replace: one expression over several files, all or none of them. */
 export const searchReplace: Tool = {
@@ -129,9 +129,7 @@ async function outcomesOf(args: JsonMap, context: WriteContext): Promise<Outcome
   encoded(pattern, "args/pattern");
   encoded(replacement, "args/replacement");
   const names = typeof args.files === "string" ? [args.files] : (args.files as readonly string[]);
-  const given = Object.entries((args.if_checksums ?? {}) as JsonMap);
-  const checksums = new Map(given.map(([path, checksum]) => [toolPath(path), String(checksum).toLowerCase()]));
-  const found = await candidates(context, names, textArg(args, "include"), checksums);
+  const found = await candidates(context, names, textArg(args, "include"), checksumsOf(context, args));
   const open = found.flatMap(({ path, target }) => (target === undefined ? [] : [{ path, bytes: target.bytes }]));
   const total = open.reduce((sum, { bytes }) => sum + bytes.byteLength, 0);
   if (total > REPLACED_TOTAL) {

@@ -1,7 +1,9 @@
 import { GinError, type Reason } from "../../base/index.ts";
 import { compileGlob, type Scope } from "../../search/index.ts";
+import { refuseOthers } from "../edit/checksums.ts";
 import { type EditTarget, openTarget } from "../edit/target.ts";
 import { toolPath } from "../files/path.ts";
+import { mayLook } from "../search/scope.ts";
 import type { ReadContext } from "../types.ts";
 
 /** Most files of one call, and the largest. */
@@ -30,45 +32,43 @@ export async function candidates(
   include: string | undefined,
   checksums: ReadonlyMap<string, string>,
 ): Promise<Candidate[]> {
-  const wanted = include === undefined || include === "" ? undefined : compileGlob(include);
+  const wanted = include === "" ? undefined : include;
+  // A glob that cannot be read is refused, also where there is nothing it would be asked of.
+  if (wanted !== undefined) compileGlob(wanted);
   const found = new Map<string, Candidate>();
   for (const name of names) {
-    for (const one of await meant(context, name)) {
-      if (wanted !== undefined && one.error === undefined && !wanted.matches(below(one.path, one.from))) continue;
+    for (const one of await meant(context, name, wanted)) {
       if (found.has(one.path)) continue;
       if (found.size >= REPLACED_FILES) throw tooMany();
       found.set(one.path, await opened(context, one.path, one.error, checksums.get(one.path)));
     }
   }
+  refuseOthers(checksums, found, "names a path that files and include do not mean");
   return [...found.values()];
 }
 
 interface Named {
   readonly path: string;
-  /** Canonical directory that a pattern is relative to. */
-  readonly from: string;
   readonly error: GinError | undefined;
 }
 
-function below(path: string, from: string): string {
-  return from === "" ? path : path.slice(from.length + 1);
-}
-
-async function meant(context: ReadContext, name: string): Promise<Named[]> {
+async function meant(context: ReadContext, name: string, include: string | undefined): Promise<Named[]> {
   const plain = toolPath(name);
+  const both = include === undefined ? [] : [include];
   const kind = await kindOf(context, plain);
   if (typeof kind !== "string") {
-    if (kind.reason !== "PATH_NOT_FOUND" || !/[*?[{]/.test(plain)) return [{ path: plain, from: "", error: kind }];
-    return listed(context, "", plain);
+    if (kind.reason !== "PATH_NOT_FOUND" || !/[*?[{]/.test(plain)) return [{ path: plain, error: kind }];
+    return listed(context, "", [plain, ...both]);
   }
   const path = plain === "" ? "" : context.workspace.canonical(plain);
-  if (kind === "directory") return listed(context, path, undefined);
-  return [{ path, from: parentOf(path), error: undefined }];
-}
-
-function parentOf(path: string): string {
-  const cut = path.lastIndexOf("/");
-  return cut < 0 ? "" : path.slice(0, cut);
+  if (kind === "directory") {
+    // Which of its names is a directory is told to nobody who may touch nothing below it.
+    mayLook(context, path);
+    return listed(context, path, both);
+  }
+  // To a file of its own name include is relative to the directory it is in.
+  const own = path.slice(path.lastIndexOf("/") + 1);
+  return include === undefined || compileGlob(include).matches(own) ? [{ path, error: undefined }] : [];
 }
 
 /** What stands at a name, or why nothing can be said. */
@@ -84,24 +84,16 @@ async function kindOf({ workspace, authorise }: ReadContext, path: string): Prom
   }
 }
 
-async function listed(context: ReadContext, path: string, include: string | undefined): Promise<Named[]> {
+/** The recorded files below a directory that every one of some globs matches. Throws RESOURCE_LIMIT for more than one call changes. */
+async function listed(context: ReadContext, path: string, include: readonly string[]): Promise<Named[]> {
   const { workspace, caller, search, signal } = context;
-  await workspace.sync(signal);
-  const where: Scope = {
-    workspace: workspace.rowid,
-    tree: workspace.tree(),
-    path,
-    prefixes: caller.paths,
-    ...(include === undefined ? {} : { include }),
-  };
-  // More than may be changed: include may still narrow them.
-  const { files } = await search.files({ where, offset: 0, limit: LISTED }, signal);
-  if (files.length >= LISTED) throw tooMany();
-  return files.map((one) => ({ path: one, from: path, error: undefined }));
+  await workspace.settle(signal);
+  const where: Scope = { workspace: workspace.rowid, tree: workspace.tree(), path, prefixes: caller.paths, include };
+  const { files, total } = await search.files({ where, offset: 0, limit: REPLACED_FILES }, signal);
+  // Fewer than there are is none of them: a file that was not named in the answer would be left as it is.
+  if (files.length < total) throw tooMany();
+  return files.map((one) => ({ path: one, error: undefined }));
 }
-
-/** Files that one name may stand for before `include` narrows them. */
-const LISTED = 100_000;
 
 async function opened(
   context: ReadContext,
@@ -109,8 +101,10 @@ async function opened(
   error: GinError | undefined,
   checksum: string | undefined,
 ): Promise<Candidate> {
-  if (error !== undefined) return { path, target: undefined, error };
+  // Of a file that is gone its checksum has to say more than that it was not found.
+  if (error !== undefined && checksum === undefined) return { path, target: undefined, error };
   try {
+    if (error !== undefined) return { path, target: await openTarget(context, path, checksum), error: undefined };
     const { stat } = await context.workspace.facts(path, { authorise: context.authorise, sampleBytes: 0 });
     if (stat.kind === "file" && stat.size > REPLACED_BYTES) throw tooLarge(path);
     return { path, target: await openTarget(context, path, checksum), error: undefined };

@@ -1,6 +1,6 @@
 import { Worker } from "node:worker_threads";
-import { type Clock, GinError, isReason, threadEntry } from "../../base/index.ts";
-import type { Refused, ReplaceAnswer, ReplacedFile, ReplaceJob } from "./messages.ts";
+import { type Clock, GinError, revive, threadEntry } from "../../base/index.ts";
+import type { ReplaceAnswer, ReplacedFile, ReplaceJob } from "./messages.ts";
 
 /** Longest time one call may match, in milliseconds: RE2 is linear for one match, not for all of a text's. */
 export const REPLACE_MS = 30_000;
@@ -8,16 +8,59 @@ export const REPLACE_MS = 30_000;
 /** Megabytes of heap the thread may take. */
 const HEAP_MB = 1024;
 
+/** Jobs at the same time: each thread may take HEAP_MB. */
+const MOST_THREADS = 2;
+
+let running = 0;
+/** Jobs that wait for one of them to end, first come first served. */
+const waiting = new Set<() => void>();
+
 /**
- * Replaces in a thread of its own, so that no pattern holds anybody up. Rejects with INVALID_REGEX, INVALID_REQUEST, CANCELLED,
+ * Replaces in a thread of its own, so that no pattern holds anybody up; waits while MOST_THREADS are at work. Rejects with INVALID_REGEX, INVALID_REQUEST, CANCELLED,
  * DEADLINE_EXCEEDED past the time limit, RESOURCE_LIMIT when it takes too much memory.
  */
-export function replaceInThread(
+export async function replaceInThread(
   job: ReplaceJob,
   clock: Clock,
   signal: AbortSignal,
   ms = REPLACE_MS,
 ): Promise<readonly ReplacedFile[]> {
+  await turn(signal);
+  try {
+    return await inThread(job, clock, signal, ms);
+  } finally {
+    const [next] = waiting;
+    if (next === undefined) running -= 1;
+    else next();
+  }
+}
+
+/** Waits for a place among the running jobs; whoever ends hands his on. Throws CANCELLED. */
+async function turn(signal: AbortSignal): Promise<void> {
+  if (running < MOST_THREADS) {
+    running += 1;
+    return;
+  }
+  await new Promise<void>((resolve, reject) => {
+    const over = (): void => {
+      waiting.delete(begin);
+      signal.removeEventListener("abort", abort);
+    };
+    const begin = (): void => {
+      over();
+      resolve();
+    };
+    const abort = (): void => {
+      over();
+      reject(cancelled());
+    };
+    waiting.add(begin);
+    signal.addEventListener("abort", abort);
+    if (signal.aborted) abort();
+  });
+}
+
+function inThread(job: ReplaceJob, clock: Clock, signal: AbortSignal, ms: number): Promise<readonly ReplacedFile[]> {
   return new Promise((resolve, reject) => {
     if (signal.aborted) {
       reject(cancelled());
@@ -85,11 +128,6 @@ function giveBack(thread: Thread, clock: Clock): void {
   thread.worker.unref();
   thread.told = forget;
   idle = { thread, stopWait: clock.after(IDLE_MS, forget) };
-}
-
-/** A refusal of the thread as the error it was. */
-export function revive({ reason, message, suggestion }: Refused): GinError {
-  return new GinError(isReason(reason) ? reason : "INTERNAL", message, suggestion);
 }
 
 function start(): Worker {

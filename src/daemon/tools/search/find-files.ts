@@ -45,6 +45,8 @@ export const findFiles: Tool = {
         : await context.search.files({ where, offset, limit }, context.signal);
     const next = offset + files.length;
     const more = files.length > 0 && next < total && next <= MOST_OFFSET;
+    // Past the last place a page may begin at there is no next call to speak of.
+    const then = more ? "make next_call for more, or narrow path or pattern" : "narrow path or pattern for the others";
     const nextCall = {
       tool: "find_files",
       arguments: { ...args, offset: next, ...(more ? { cursor: context.cursors.seal(asked, searched.bound) } : {}) },
@@ -59,7 +61,7 @@ export const findFiles: Tool = {
       offset,
       backend: "native",
       ...(reason === undefined ? {} : { reason }),
-      ...(next < total ? { hint: `${files.length} of ${total} shown; make next_call for more, or narrow path or pattern` } : {}),
+      ...(next < total ? { hint: `${files.length} of ${total} shown; ${then}` } : {}),
       ...(searched.checkpoint === "" ? {} : { checkpoint: searched.checkpoint }),
       ...(more ? { next_call: nextCall } : {}),
     };

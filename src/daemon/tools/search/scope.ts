@@ -47,8 +47,8 @@ export interface SettleOptions {
 export async function settle(context: ReadContext, args: JsonMap, query: JsonMap, options: SettleOptions): Promise<Searched> {
   const bound = context.cursors.open(query, textArg(args, "cursor")) as Bound | undefined;
   if (bound === undefined) return first(context, toolPath(textArg(args, "path")), options);
-  mayLook(context, bound.path);
   if ("sha256" in bound) return sameFile(context, bound);
+  mayLook(context, bound.path);
   return recorded(context, bound, options.include);
 }
 
@@ -59,7 +59,7 @@ async function first(context: ReadContext, asked: string, options: SettleOptions
   const likely = canonical(context, asked);
   if (likely !== undefined) mayLook(context, likely);
   if (likely !== undefined && before !== "") options.early?.(recorded(context, { checkpoint: before, path: likely }, include));
-  const { head: checkpoint } = await workspace.sync(signal);
+  const { head: checkpoint } = await workspace.settle(signal);
   const path = canonical(context, asked);
   if (path === undefined) return { ...recorded(context, { checkpoint, path: asked }, undefined), nothing: "path_not_found" };
   mayLook(context, path);
@@ -67,6 +67,8 @@ async function first(context: ReadContext, asked: string, options: SettleOptions
   const tree = treeOf(context, checkpoint);
   const content = path === "" ? null : store.trees.get(tree, path);
   if (path === "" || (content === null && store.trees.list(tree, path) !== undefined)) return settled;
+  // Whoever may look below a recorded directory of this name is not therefore told of anything else of it.
+  context.authorise(path);
   // Not recorded, or not with its bytes: an empty or ignored directory, an ignored file, a large one.
   const kind = content?.kind ?? (await kindOf(context, path));
   if (kind === "directory") return { ...settled, nothing: "path_is_empty_dir" };
@@ -85,7 +87,7 @@ function recorded(context: ReadContext, bound: { path: string; checkpoint: strin
     tree,
     path,
     prefixes: caller.paths,
-    ...(include === undefined ? {} : { include }),
+    ...(include === undefined ? {} : { include: [include] }),
   };
   return { where, path, file: false, nothing: undefined, bound: { path, checkpoint }, checkpoint };
 }
@@ -96,6 +98,7 @@ function given({ path, bytes, sha256 }: { path: string; bytes: Uint8Array; sha25
 }
 
 async function sameFile(context: ReadContext, { path, sha256 }: { path: string; sha256: string }): Promise<Searched> {
+  context.authorise(path);
   const kept = context.store.read.object(sha256);
   if (kept !== undefined) return given({ path, sha256, bytes: kept });
   const now = await loadFile(context, path, FILE_BYTES);
@@ -105,8 +108,8 @@ async function sameFile(context: ReadContext, { path, sha256 }: { path: string; 
   });
 }
 
-/** The canonical path; undefined where nothing is. */
-function canonical({ workspace, authorise }: ReadContext, asked: string): string | undefined {
+/** The canonical path; undefined where nothing is, for who may know that. Throws SCOPE_FORBIDDEN. */
+export function canonical({ workspace, authorise }: ReadContext, asked: string): string | undefined {
   try {
     return workspace.canonical(asked);
   } catch (thrown) {
@@ -126,8 +129,8 @@ async function kindOf({ workspace, authorise }: ReadContext, path: string): Prom
   }
 }
 
-/** A caller who may touch a part of what is below the path searches that part; one who may touch none of it is refused. */
-function mayLook({ caller, authorise }: ReadContext, path: string): void {
+/** A caller who may touch a part of what is below a canonical path looks at that part; one who may touch none of it gets SCOPE_FORBIDDEN. */
+export function mayLook({ caller, authorise }: ReadContext, path: string): void {
   const top = path === "" ? "" : `${path}/`;
   if (caller.paths?.some((prefix) => prefix.startsWith(top)) === true) return;
   authorise(path);

@@ -6,7 +6,7 @@ import type { JsonMap, NextCall, ReadContext, Tool, ToolResult } from "../types.
 import { type Searched, settle } from "./scope.ts";
 
 /** Matching lines a page has when nothing is said. */
-export const MATCHES = 500;
+const MATCHES = 500;
 /** Most lines of context on each side. */
 const CONTEXT_LINES = 100;
 
@@ -104,11 +104,13 @@ class EarlySearch {
     this.#guess = { where, answer };
   }
 
-  /** The answer for what was settled; undefined when that is something else. */
+  /** The answer for what was settled; undefined when that is something else, and then nobody waits for it. */
   of({ where }: Searched): Promise<LineAnswer> | undefined {
     const guess = this.#guess;
-    if (guess === undefined || "bytes" in where) return undefined;
-    return guess.where.tree === where.tree && guess.where.path === where.path ? guess.answer : undefined;
+    if (guess !== undefined && !("bytes" in where) && guess.where.tree === where.tree && guess.where.path === where.path)
+      return guess.answer;
+    this.end();
+    return undefined;
   }
 
   /** Stops what nobody waits for. */

@@ -1,7 +1,7 @@
 import constants from "node:constants";
 import { posix } from "node:path";
-import { errnoOf, type Fs, toGinError } from "../../base/index.ts";
-import type { OuterRules } from "../ignore/index.ts";
+import { errnoOf, type Fs, GinError, toGinError } from "../../base/index.ts";
+import { type OuterRules, unknownRules } from "../ignore/index.ts";
 import type { Git } from "./run.ts";
 
 /** Longest file of rules that is read; a longer one is none. */
@@ -32,9 +32,14 @@ export async function readOuterRules(git: Git, prefix: string): Promise<OuterRul
   return { prefix, files, ignoreCase: folds === "true" };
 }
 
+/** Git's status when it gives up; a higher one says that it was ended. */
+const GAVE_UP = 128;
+
 /** One line; undefined when git has no answer. */
 async function ask(git: Git, args: readonly string[]): Promise<string | undefined> {
   const { status, stdout } = await git.run(args);
+  // Ended before it could answer: as no rules that would let in what they hide.
+  if (status > GAVE_UP) throw new GinError("IO_FAILED", "Git was ended while it was asked for its ignore rules");
   const said = stdout.toString("utf8").replace(/\n$/, "");
   return status === 0 && said !== "" ? said : undefined;
 }
@@ -51,7 +56,7 @@ function readText(fs: Fs, path: string, follow: boolean): string | undefined {
   try {
     fd = fs.openSync(path, constants.O_RDONLY | constants.O_NONBLOCK | (follow ? 0 : constants.O_NOFOLLOW));
   } catch (thrown) {
-    if (errnoOf(thrown) === undefined) throw toGinError(thrown);
+    if (errnoOf(thrown) === undefined || unknownRules(thrown)) throw toGinError(thrown);
     return undefined;
   }
   try {

@@ -69,13 +69,19 @@ class Reader implements GitReader {
   async head(signal?: AbortSignal): Promise<GitHead> {
     const options = signal === undefined ? {} : { signal };
     const [commit, branch] = await Promise.all([
-      this.#git.run(["rev-parse", "--verify", "--quiet", "HEAD^{commit}"], options),
+      // Without `^{commit}`: one whose object is missing is no repository without a commit, and whoever reads its tree learns of it.
+      this.#git.run(["rev-parse", "--verify", "--quiet", "HEAD"], options),
       this.#git.run(["symbolic-ref", "--quiet", "HEAD"], options),
     ]);
     const id = commit.stdout.toString("latin1").trim();
     const ref = branch.stdout.toString("utf8").replace(/\n$/, "");
+    // Only a branch that is not there yet is no commit. What git could not say is not known: as none it would be so for good.
+    const born = commit.status === 0 && id !== "";
+    const unborn = commit.status === 1 && branch.status === 0;
+    if ((!born && !unborn) || branch.status > 1)
+      throw unreadable("Git could not say what HEAD is", commit.stderr + branch.stderr);
     return {
-      commit: commit.status === 0 && id !== "" ? id : null,
+      commit: born ? id : null,
       branch: branch.status === 0 && ref.startsWith("refs/heads/") ? ref.slice("refs/heads/".length) : null,
     };
   }
@@ -99,7 +105,10 @@ class Reader implements GitReader {
       maxBytes: TREE_BYTES,
       ...(signal === undefined ? {} : { signal }),
     });
-    if (status !== 0) throw /[Nn]ot a (valid object name|tree object)/.test(stderr) ? noCommit(commit) : unreadable(stderr);
+    if (status !== 0)
+      throw /[Nn]ot a (valid object name|tree object)/.test(stderr)
+        ? noCommit(commit)
+        : unreadable("Git could not list the commit's tree", stderr);
     return readTree(stdout, this.prefix === "" ? 0 : Buffer.byteLength(this.prefix) + 1, signal);
   }
 
@@ -160,6 +169,6 @@ function noCommit(id: string): GinError {
   return new GinError("ID_NOT_FOUND", "the repository has no such commit", undefined, { facts: { id } });
 }
 
-function unreadable(stderr: string): GinError {
-  return new GinError("IO_FAILED", "Git could not list the commit's tree", undefined, { cause: new Error(stderr) });
+function unreadable(message: string, stderr: string): GinError {
+  return new GinError("IO_FAILED", message, undefined, { cause: new Error(stderr) });
 }

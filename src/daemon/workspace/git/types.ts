@@ -13,7 +13,7 @@ export interface GitReader {
   readonly objectFormat: "sha1" | "sha256";
   /** Where the root is below the top of the work tree: "" or "a/b". */
   readonly prefix: string;
-  /** What HEAD is, asked now. */
+  /** What HEAD is, asked now. IO_FAILED when git cannot say; a commit whose objects are missing is told all the same, and `tree` rejects. */
   head(signal?: AbortSignal): Promise<GitHead>;
   /** The same, at most a second old: for telling that HEAD moved. */
   headNow(): Promise<GitHead>;

@@ -1,4 +1,4 @@
-import { errnoOf, type Fs } from "../../base/index.ts";
+import { errnoOf, type Fs, GinError } from "../../base/index.ts";
 import { type ConfinedRoot, TEMP_PREFIX } from "../files/index.ts";
 import { parseRules, type RuleList, toBytes } from "./parse.ts";
 import type { IgnoreRules, OuterRules } from "./types.ts";
@@ -37,6 +37,17 @@ interface Placed {
 
 const NOTHING: OuterRules = { prefix: "", files: [], ignoreCase: false };
 
+/** What is ignored by a rule: nothing in it is asked about, so nothing of it is kept, however many of them come and go. */
+const RULED_OUT: Known = { ignored: true, boundary: false, below: new Map() };
+
+/** Errors of a busy or failing system, which say nothing of the file. */
+const PASSING = new Set(["EMFILE", "ENFILE", "ENOMEM", "EIO"]);
+
+/** Whether reading rules failed so that there may well be some: as none that would let in what they hide. */
+export function unknownRules(thrown: unknown): boolean {
+  return PASSING.has(errnoOf(thrown instanceof GinError ? thrown.cause : thrown) ?? "");
+}
+
 /** Rules read from a root's directory as they are asked for. */
 export function createIgnoreRules(deps: IgnoreDeps): IgnoreRules {
   return new Rules(deps);
@@ -49,6 +60,8 @@ class Rules implements IgnoreRules {
   #prefix = "";
   /** Weakest first. */
   #outer: readonly Placed[] = [];
+  /** What `#outer` was made from. */
+  #from = "";
   #top: Known = blank();
 
   constructor(deps: IgnoreDeps) {
@@ -56,7 +69,11 @@ class Rules implements IgnoreRules {
     this.setOuter(deps.outer ?? NOTHING);
   }
 
-  setOuter({ prefix, files, ignoreCase }: OuterRules): void {
+  setOuter(outer: OuterRules): boolean {
+    const from = JSON.stringify(outer);
+    if (from === this.#from) return false;
+    this.#from = from;
+    const { prefix, files, ignoreCase } = outer;
     this.#fold = ignoreCase;
     this.#prefix = prefix === "" ? "" : `${toBytes(prefix, ignoreCase)}/`;
     this.#outer = files.map(({ directory, text }) => ({
@@ -64,6 +81,7 @@ class Rules implements IgnoreRules {
       skip: directory === "" ? 0 : toBytes(directory, false).length + 1,
     }));
     this.#top = blank();
+    return true;
   }
 
   ignored(path: string, isDirectory: boolean): boolean {
@@ -93,13 +111,33 @@ class Rules implements IgnoreRules {
     return this.#review(path);
   }
 
-  /** Compares what is kept of a directory with what is there; forgets it when that differs. */
+  listed(directory: string, names: ReadonlySet<string>): string[] {
+    const known = this.#find(directory)?.known;
+    if (known === undefined) return [];
+    const moved: (string | undefined)[] = [];
+    for (const [name, below] of known.below) {
+      if (!names.has(name)) known.below.delete(name);
+      // Nobody lists what is not looked into.
+      else if (below.boundary) moved.push(this.#review(directory === "" ? name : `${directory}/${name}`));
+    }
+    // Where there were no rules and are none, the disk need not be asked: so it is in most directories.
+    const had = known.boundary || (known.rules !== undefined && known.rules.text !== "");
+    if (had || names.has(RULES_NAME) || names.has(GIT_NAME)) moved.push(this.#review(directory));
+    return moved.filter((one) => one !== undefined);
+  }
+
+  /** Compares what is kept of a directory with what is there; forgets it when that differs, and when it is gone. */
   #review(directory: string): string | undefined {
     const found = this.#find(directory);
     if (found === undefined) return undefined;
     const { known, forget } = found;
+    if (directory !== "" && this.#isThere(directory) === false) {
+      forget();
+      return undefined;
+    }
     const moved = directory !== "" && known.boundary !== this.#isBoundary(directory);
-    if (!moved && (known.rules === undefined || known.rules.text === this.#readRules(directory))) return undefined;
+    const now = known.rules === undefined ? undefined : this.#readRules(directory);
+    if (!moved && (now === undefined || known.rules?.text === now)) return undefined;
     forget();
     return directory;
   }
@@ -124,9 +162,9 @@ class Rules implements IgnoreRules {
     const kept = parent.below.get(name);
     if (kept !== undefined) return kept;
     const path = here === "" ? name : `${here}/${name}`;
-    const ruled = neverTracked(name) || this.#judge(path, name, true, chain);
-    const boundary = !ruled && this.#isBoundary(path);
-    const known: Known = { ignored: ruled || boundary, boundary, below: new Map() };
+    if (neverTracked(name) || this.#judge(path, name, true, chain)) return RULED_OUT;
+    const boundary = this.#isBoundary(path);
+    const known: Known = { ignored: boundary, boundary, below: new Map() };
     parent.below.set(name, known);
     return known;
   }
@@ -143,24 +181,27 @@ class Rules implements IgnoreRules {
   }
 
   #rulesOf(known: Known, directory: string): Placed {
-    if (known.rules === undefined) {
+    let { rules } = known;
+    if (rules === undefined) {
       const text = this.#readRules(directory);
-      known.rules = { text, list: parseRules(text, this.#fold) };
+      rules = { text: text ?? "", list: parseRules(text ?? "", this.#fold) };
+      // What could not be read for now is read when it is next asked about.
+      if (text !== undefined) known.rules = rules;
     }
     const below = directory === "" ? 0 : toBytes(directory, false).length + 1;
-    return { list: known.rules.list, skip: this.#prefix.length + below };
+    return { list: rules.list, skip: this.#prefix.length + below };
   }
 
-  /** A directory's own rules; none when there is no file, or only a symlink, which Git does not follow either. */
-  #readRules(directory: string): string {
+  /** A directory's own rules; none when there is no file, or only a symlink, which Git does not follow either. Undefined: they cannot be told now. */
+  #readRules(directory: string): string | undefined {
     const path = directory === "" ? RULES_NAME : `${directory}/${RULES_NAME}`;
     if (this.#isThere(path) === false) return "";
     try {
       const read = this.#deps.root.readFile(path, MAX_RULE_BYTES);
       return read.path === path ? read.bytes.toString("utf8") : "";
-    } catch {
-      // Missing, a directory, unreadable, too long, or the root itself is gone: no rules, and whoever asks learns the rest by himself.
-      return "";
+    } catch (thrown) {
+      // Missing, a directory, closed to us, too long, or the root itself is gone: no rules, and whoever asks learns the rest by himself.
+      return unknownRules(thrown) ? undefined : "";
     }
   }
 

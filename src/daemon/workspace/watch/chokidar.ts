@@ -1,7 +1,7 @@
 import type { FSWatcher } from "chokidar";
 import { errnoOf } from "../../base/index.ts";
 import { TEMP_PREFIX } from "../files/index.ts";
-import { type Sink, type Source, SourceFailure, type WatcherDeps } from "./source.ts";
+import { makesRules, type Sink, type Source, SourceFailure, type WatcherDeps } from "./source.ts";
 
 /** Errors that mean no more can be watched; others are of one path, which is looked at again. */
 const FATAL = new Set(["ENOSPC", "EMFILE", "ENFILE"]);
@@ -69,6 +69,11 @@ export class ChokidarSource implements Source {
     return renewed;
   }
 
+  /** It looks at what it hears of before it tells, and for how long is not known. */
+  async settled(): Promise<boolean> {
+    return false;
+  }
+
   count(): number {
     return Object.keys(this.#watcher?.getWatched() ?? {}).length;
   }
@@ -120,6 +125,7 @@ export class ChokidarSource implements Source {
     if (path === undefined || path === "") return false;
     const name = path.slice(path.lastIndexOf("/") + 1);
     if (name.startsWith(TEMP_PREFIX) || path === ".git") return true;
+    if (makesRules(path)) return false;
     // It asks once more when it knows what is there; without that a rule for directories could not be judged.
     return isDirectory !== undefined && this.#deps.ignored(path, isDirectory);
   }

@@ -1,7 +1,7 @@
 import constants from "node:constants";
 import { type DirectoryHandle, errnoOf } from "../../base/index.ts";
 import { TEMP_PREFIX } from "../files/index.ts";
-import { type Sink, type Source, SourceFailure, type WatcherDeps } from "./source.ts";
+import { makesRules, type Sink, type Source, SourceFailure, type WatcherDeps } from "./source.ts";
 
 /** A symlink is not followed: it is no directory of this tree. */
 const OPEN_DIRECTORY = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW;
@@ -9,6 +9,8 @@ const OPEN_DIRECTORY = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_
 const SLICE_MS = 10;
 /** Directories held open one in the other while a tree is watched. */
 const DEPTH = 64;
+/** Milliseconds for which directories that come are waited for, where others never stop to come. */
+const SETTLING_MS = 2_000;
 /** Names of one directory that are looked at one by one; of more, the directory's list is read. */
 const FEW = 16;
 /** Errors of a directory that went, or that is not for us: it is left out. */
@@ -74,6 +76,18 @@ export class NativeSource implements Source {
     else await this.#watchTree(directory, false);
   }
 
+  async settled(): Promise<boolean> {
+    const until = this.#deps.clock.monotonicMs() + SETTLING_MS;
+    // The kernel queues an event within the call that causes it, and the loop takes the whole queue in one turn. Two: the first may be this turn's rest.
+    await turn();
+    await turn();
+    while (this.#draining && !this.#closed) {
+      if (this.#deps.clock.monotonicMs() > until) return false;
+      await turn();
+    }
+    return !this.#closed;
+  }
+
   count(): number {
     return this.#watched.size;
   }
@@ -102,7 +116,7 @@ export class NativeSource implements Source {
       for (const _ of this.#visit(path, fd, tell, rest, 0)) {
         if (this.#closed) break;
         if (clock.monotonicMs() < until) continue;
-        await new Promise<void>((resolve) => setImmediate(resolve));
+        await turn();
         until = clock.monotonicMs() + SLICE_MS;
       }
     }
@@ -218,7 +232,7 @@ export class NativeSource implements Source {
     if (name.startsWith(TEMP_PREFIX)) return;
     const child = join(path, name);
     if (renamed) this.#look(path, name);
-    else if (!this.#deps.ignored(child, this.#watched.has(child))) this.#sink.path(child);
+    else if (makesRules(child) || !this.#deps.ignored(child, this.#watched.has(child))) this.#sink.path(child);
   }
 
   /** A watch ended by itself: its directory is looked at, and watched anew if it is still there. */
@@ -282,7 +296,7 @@ export class NativeSource implements Source {
 
   async #lookAt(path: string, name: string): Promise<void> {
     const identity = name === ".git" ? undefined : this.#identityAt(path);
-    if (identity === undefined) this.#came(path, name);
+    if (identity === undefined) this.#came(path);
     else await this.#cameDirectory(path, identity);
   }
 
@@ -302,12 +316,12 @@ export class NativeSource implements Source {
       }
     }
     for (const child of [...(this.#watched.get(directory)?.below ?? [])])
-      if (!found.has(child.slice(child.lastIndexOf("/") + 1))) this.#came(child, undefined);
-    for (const name of names) if (!found.has(name) && !name.startsWith(TEMP_PREFIX)) this.#came(join(directory, name), name);
+      if (!found.has(child.slice(child.lastIndexOf("/") + 1))) this.#came(child);
+    for (const name of names) if (!found.has(name) && !name.startsWith(TEMP_PREFIX)) this.#came(join(directory, name));
     for (const name of found) {
       const path = join(directory, name);
       if (name === ".git") {
-        if (names.has(name)) this.#came(path, name);
+        if (names.has(name)) this.#came(path);
         continue;
       }
       if (names.size > 0 && !names.has(name) && this.#watched.has(path)) continue;
@@ -318,16 +332,15 @@ export class NativeSource implements Source {
   }
 
   /** What is no directory came to a path, or what was there went. */
-  #came(path: string, name: string | undefined): void {
+  #came(path: string): void {
     const was = this.#watched.has(path);
     if (was) this.#forget(path);
-    // A `.git` below the root draws a boundary: whoever keeps the rules must hear of it.
-    if (was || (name === ".git" && path !== ".git") || !this.#deps.ignored(path, false)) this.#sink.path(path);
+    if (was || makesRules(path) || !this.#deps.ignored(path, false)) this.#sink.path(path);
   }
 
   async #cameDirectory(path: string, identity: Identity): Promise<void> {
     if (this.#deps.ignored(path, true)) {
-      if (this.#watched.has(path)) this.#came(path, undefined);
+      if (this.#watched.has(path) || makesRules(path)) this.#came(path);
       return;
     }
     this.#sink.path(path);
@@ -371,6 +384,8 @@ export class NativeSource implements Source {
   }
 }
 
+/** One turn of the event loop. */
+const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 const identityOf = ({ ino, birthtimeNs }: { ino: bigint; birthtimeNs: bigint }): Identity => ({ inode: ino, born: birthtimeNs });
 const procName = (fd: number): string => `/proc/self/fd/${fd}`;
 const join = (directory: string, name: string): string => (directory === "" ? name : `${directory}/${name}`);

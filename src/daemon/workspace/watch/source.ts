@@ -23,6 +23,8 @@ export interface Source {
   /** Resolves when everything is watched. Rejects with SourceFailure when it cannot be. */
   start(): Promise<void>;
   refresh(directory: string): Promise<void>;
+  /** Resolves when all that the system had told of when this was called is in the sink; false when that is not known to be all. */
+  settled(): Promise<boolean>;
   /** Directories watched now. */
   count(): number;
   close(): Promise<void>;
@@ -39,6 +41,14 @@ export interface Sink {
   failed(failure: SourceFailure): void;
   /** The root's directory itself may have moved. */
   root(): void;
+}
+
+/**
+ * Whether ignore rules are read from a path: a `.gitignore`, or a `.git` below the root, which draws a boundary. Such a path is told whatever the rules
+ * say of it: they may hide the very file they are in, and whoever keeps them must hear that it changed.
+ */
+export function makesRules(path: string): boolean {
+  return /(^|\/)\.gitignore$|\/\.git$/.test(path);
 }
 
 /** Why a source cannot watch. */

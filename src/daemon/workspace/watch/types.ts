@@ -19,6 +19,12 @@ export interface Watcher {
   refresh(directory: string): Promise<void>;
   /** Hands out at once what waits to be settled. */
   flush(): void;
+  /**
+   * Hands out everything that the system had told of when this was called, directories made a moment ago included. False when that may not be all there
+   * is: nothing watches, it polls, something was lost, or the file system tells only of what is done on this machine. Whoever has to know then
+   * looks at everything. True says nothing of writes through a shared memory map: the system does not tell of those. Never rejects.
+   */
+  settled(): Promise<boolean>;
   health(): WatchHealth;
   /** Ends it; resolves when no handle is left. No hook is called afterwards. May be called again, and while it starts. */
   close(): Promise<void>;
@@ -66,5 +72,5 @@ export interface WatchHealth {
   readonly note: string;
 }
 
-/** What a watcher is told of ignored paths; asked before a directory is watched and before a path is hinted. */
+/** What a watcher is told of ignored paths; asked before a directory is watched and before a path is hinted, but not of a path that rules are read from. */
 export type Ignored = (path: string, isDirectory: boolean) => boolean;

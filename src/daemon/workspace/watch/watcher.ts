@@ -19,6 +19,18 @@ export function createWatcher(deps: WatcherDeps): Watcher {
   return new RootWatcher(deps, deps.kind === "auto" ? (onLinux(deps) ? "native" : "chokidar") : deps.kind);
 }
 
+/** Numbers of file systems that others than this kernel write to: NFS, SMB, CIFS, 9p, FUSE, Ceph, AFS, Lustre, VirtualBox. */
+const SHARED = new Set([0x6969, 0xfe534d42, 0xff534d42, 0x01021997, 0x65735546, 0x00c36400, 0x5346414f, 0x0bd00bd0, 0x786f4256]);
+
+function isShared({ fs, path }: WatcherDeps): boolean {
+  try {
+    return SHARED.has(fs.fsTypeSync(path));
+  } catch {
+    // A root that is gone tells of nothing either.
+    return true;
+  }
+}
+
 const onLinux = (deps: WatcherDeps): boolean => (deps.platform ?? process.platform) === "linux";
 
 /**
@@ -45,10 +57,13 @@ class RootWatcher implements Watcher {
   #closing: Promise<void> = Promise.resolve();
   #rescanning: Promise<void> | undefined;
   #rescanAgain: OverflowReason | undefined;
+  /** Whether other machines may write to the disk unheard. */
+  readonly #elsewhere: boolean;
 
   constructor(deps: WatcherDeps, kind: WatcherKind) {
     this.#deps = deps;
     this.#kind = kind;
+    this.#elsewhere = isShared(deps);
     this.#settler = new Settler(deps.clock, {
       hint: (paths) => {
         // A root that is another one now makes hints of nothing.
@@ -92,6 +107,20 @@ class RootWatcher implements Watcher {
 
   flush(): void {
     this.#settler.flush();
+  }
+
+  async settled(): Promise<boolean> {
+    const source = this.#source;
+    const term = this.#term;
+    if (source === undefined || this.#elsewhere || !this.#sound(term) || !this.#rootStands()) return false;
+    if (!(await source.settled()) || !this.#sound(term)) return false;
+    this.#settler.flush();
+    return this.#sound(term);
+  }
+
+  /** Whether it watches, as it did in a term, and nothing that was lost is still to be made good. */
+  #sound(term: number): boolean {
+    return this.#state === "watching" && term === this.#term && this.#rescanning === undefined;
   }
 
   health(): WatchHealth {
