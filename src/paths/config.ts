@@ -2,16 +2,24 @@ import * as fs from "node:fs";
 import { dirname } from "node:path";
 import { PathsError } from "./error.ts";
 import type { Environment } from "./locate.ts";
+import { faultOfLspServers, type LspServerSettings } from "./lsp-servers.ts";
 import { ensurePrivateDirectory, writePrivateFile } from "./private.ts";
 
 /** A value as the file holds it. */
-export type ConfigValue = string | number | readonly string[];
+export type ConfigValue = string | number | readonly string[] | LspServerSettings;
 
 type Setting =
   | { readonly kind: "text"; readonly default: string; readonly about: string }
   | { readonly kind: "choice"; readonly of: readonly string[]; readonly default: string; readonly about: string }
   | { readonly kind: "count"; readonly min: number; readonly max: number; readonly default: number; readonly about: string }
-  | { readonly kind: "list"; readonly default: readonly string[]; readonly about: string };
+  | { readonly kind: "list"; readonly default: readonly string[]; readonly about: string }
+  /** An object of JSON, written as such in a variable or flag. `fault` says what is wrong with a value, "" when nothing is. */
+  | {
+      readonly kind: "json";
+      readonly default: LspServerSettings;
+      readonly fault: (value: unknown) => string;
+      readonly about: string;
+    };
 
 /** The closed set of keys of HOST/config.json. Each has a variable: GIN_ and its upper-case name; a list is comma-separated there. */
 export const SETTINGS = {
@@ -86,6 +94,26 @@ export const SETTINGS = {
     default: 100_000,
     about: "checkpoints of a workspace that stay in the log",
   },
+  lsp_servers: {
+    kind: "json",
+    default: {},
+    fault: faultOfLspServers,
+    about: "language servers by id: command (absolute), args, env, settings, initialization_options, disabled; docs/lsp.md",
+  },
+  lsp_memory_bytes: {
+    kind: "count",
+    min: 0,
+    max: 999_999_999_999_999,
+    default: 0,
+    about: "resident bytes all language servers together may take; 0 is a quarter of the machine's memory",
+  },
+  lsp_idle_ms: {
+    kind: "count",
+    min: 1_000,
+    max: 604_800_000,
+    default: 600_000,
+    about: "milliseconds without a question after which a language server is ended",
+  },
 } as const satisfies Record<string, Setting>;
 
 /** Name of a setting. */
@@ -109,6 +137,9 @@ export interface Config {
   readonly quota_bytes: number;
   readonly checkpoint_days: number;
   readonly checkpoint_count: number;
+  readonly lsp_servers: LspServerSettings;
+  readonly lsp_memory_bytes: number;
+  readonly lsp_idle_ms: number;
 }
 
 /** What a file or a command line sets: any part. */
@@ -167,6 +198,7 @@ export function parseSetting(key: ConfigKey, text: string): ConfigValue {
       .split(",")
       .map((item) => item.trim())
       .filter((item) => item !== "");
+  if (setting.kind === "json") return checked(key, jsonOf(text));
   return checked(key, text);
 }
 
@@ -191,6 +223,15 @@ export function mergeConfig(
   return { config: values as unknown as Config, sources: sources as Record<ConfigKey, ConfigSource> };
 }
 
+/** The value a text of JSON stands for; the text itself when it is none, which no check lets through. */
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}
+
 function known(key: string): ConfigKey {
   if (isConfigKey(key)) return key;
   throw fault(`unknown configuration key "${key}"`, `known keys: ${Object.keys(SETTINGS).join(", ")}`);
@@ -211,6 +252,11 @@ function checked(key: ConfigKey, value: unknown): ConfigValue {
     case "list":
       if (Array.isArray(value) && value.every((item): item is string => typeof item === "string" && item !== "")) return value;
       throw fault(`${key} must be a list of texts`, setting.about);
+    case "json": {
+      const wrong = setting.fault(value);
+      if (wrong === "") return value as LspServerSettings;
+      throw fault(`${key} ${wrong}`, setting.about);
+    }
   }
 }
 

@@ -23,6 +23,7 @@ export {
   rootLockDirectory,
   SOCKET_PATH_MAX,
 } from "./locate.ts";
+export { LSP_SERVER_IDS, type LspServerId, type LspServerSetting, type LspServerSettings } from "./lsp-servers.ts";
 export { type DaemonMetadata, processStart, readMetadata, writeMetadata } from "./metadata.ts";
 export { ensurePrivateDirectory, realPathOf, verifyPrivateDirectory, writePrivateFile } from "./private.ts";
 export {

@@ -36,3 +36,11 @@ export interface Fs {
   fsyncSync(fd: number): void;
   fdatasyncSync(fd: number): void;
 }
+
+/** What is asked of programs before one is started. */
+export interface Programs {
+  /** Absolute path without symlinks; undefined where nothing is, or nothing that may be looked at. */
+  realpath(path: string): string | undefined;
+  /** Whether a path is a regular file that this process may execute. */
+  isExecutable(path: string): boolean;
+}

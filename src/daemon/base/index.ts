@@ -8,7 +8,7 @@ export { type ErrorMore, errnoOf, GinError, type Json, toGinError } from "./erro
 export type * from "./fs.ts";
 export { nodeCommands } from "./node-commands.ts";
 export { nodeDirectoryWatch } from "./node-directory-watch.ts";
-export { nodeFs } from "./node-fs.ts";
+export { nodeFs, nodePrograms } from "./node-fs.ts";
 export { Pace } from "./pace.ts";
 export {
   type Clock,

@@ -1,6 +1,6 @@
 import * as fs from "node:fs";
 import { promisify } from "node:util";
-import type { Fs } from "./fs.ts";
+import type { Fs, Programs } from "./fs.ts";
 
 const read = promisify(fs.read);
 
@@ -47,4 +47,24 @@ export const nodeFs: Fs = {
   fdatasync: promisify(fs.fdatasync),
   fsyncSync: (fd) => fs.fsyncSync(fd),
   fdatasyncSync: (fd) => fs.fdatasyncSync(fd),
+};
+
+/** The real programs. */
+export const nodePrograms: Programs = {
+  realpath(path) {
+    try {
+      return fs.realpathSync(path);
+    } catch {
+      // Whatever keeps it from being looked at keeps it from being started.
+      return undefined;
+    }
+  },
+  isExecutable(path) {
+    try {
+      fs.accessSync(path, fs.constants.X_OK);
+      return fs.statSync(path).isFile();
+    } catch {
+      return false;
+    }
+  },
 };

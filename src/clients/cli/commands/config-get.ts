@@ -15,7 +15,8 @@ export const command: Command = {
     const { out } = context;
     const shown = (name: keyof typeof config): string => {
       const value = config[name];
-      return typeof value === "object" ? value.join(",") : String(value);
+      if (Array.isArray(value)) return value.join(",");
+      return typeof value === "object" ? JSON.stringify(value) : String(value);
     };
     if (context.json) out.json(key === undefined ? config : { [key]: config[key] });
     else if (key !== undefined) out.line(shown(key));
