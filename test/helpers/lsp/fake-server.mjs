@@ -18,6 +18,7 @@
 //   grandchild    starts a child that ignores SIGTERM and stdin's end; its pid is in `fake/log`
 //   capabilities  laid over the advertised ones (null takes one away)
 //   on            {METHOD: ACTION}: what a request or notification does instead; "initialize" and "shutdown" too
+//   logFile       what it received is written there as JSON (as fake/log gives it) at each message
 //   pidFile       its own pid and the grandchild's are written there, one a line
 //
 // ACTION: {"do": …, "times": n (default for ever)} with do =
@@ -213,6 +214,7 @@ async function handle(message) {
     return;
   }
   received.push({ method, ...("params" in message ? { params } : {}), ...(id === undefined ? {} : { id }) });
+  if (options.logFile !== undefined) writeFileSync(options.logFile, JSON.stringify(LIFE["fake/log"]()));
   if (id !== undefined) open.set(id, method);
   if (method === "shutdown" && ignores.has("shutdown")) return;
   const action = method === "fake/do" ? params : actions.get(method);
