@@ -11,6 +11,8 @@ export interface Uris {
   pathOf(uri: string): string | undefined;
   /** The same as text that is no URI's path: an absolute path below the root by one of its names, not canonical; "" is the root. */
   below(absolute: string): string | undefined;
+  /** The root's names, longest first, without a slash at their ends. */
+  readonly names: readonly string[];
   /** Absolute path of a URI, with dots resolved; undefined for what is no local file. */
   absoluteOf(uri: string): string | undefined;
 }
@@ -57,6 +59,7 @@ export function createUris({ root, aliases, canonical }: UriParts): Uris {
       return path === undefined || path === "" ? undefined : canonically(path, canonical);
     },
     below,
+    names: known,
     absoluteOf,
   };
 }

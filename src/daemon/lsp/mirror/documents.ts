@@ -1,0 +1,208 @@
+import type { TextDocumentSyncKind } from "vscode-languageserver-protocol";
+import type { Run } from "../session/types.ts";
+import { changesBetween } from "./delta.ts";
+import type { IndexedText } from "./text.ts";
+import type { Document } from "./types.ts";
+import type { Wire } from "./wire.ts";
+
+/** A document as it is now. Only Documents changes it. */
+export interface Open {
+  readonly path: string;
+  readonly uri: string;
+  readonly languageId: string;
+  /** Never given twice in a run, whatever the document. */
+  readonly version: number;
+  /** Number of the message that told the version. */
+  readonly changedAt: number;
+  /** What it holds at the synced state; undefined for one that is open only to be tried. */
+  readonly base: IndexedText | undefined;
+  /** Whether `base` was read from disk because the tree has nothing there. */
+  readonly fromDisk: boolean;
+  /** What the server believes: `base`, or what is tried; undefined while it is closed there. */
+  readonly shown: IndexedText | undefined;
+  /** Turn of its last use. */
+  readonly used: number;
+}
+
+type Changing = { -readonly [K in keyof Open]: Open[K] };
+
+/** What a server wants to be told of documents. */
+interface Wants {
+  readonly openClose: boolean;
+  readonly change: TextDocumentSyncKind;
+  readonly save: boolean;
+  readonly includeText: boolean;
+}
+
+/** What documents are made from. */
+export interface DocumentsParts {
+  readonly wire: Wire;
+  readonly uriOf: (path: string) => string;
+  readonly languageId: (path: string) => string;
+}
+
+/** The open documents. A state is changed in the same step as its message is sent, so that it is always what the server believes once it has read so far. */
+export class Documents {
+  readonly #parts: DocumentsParts;
+  readonly #open = new Map<string, Changing>();
+  #version = 0;
+  #turn = 0;
+  #lastChange = 0;
+
+  constructor(parts: DocumentsParts) {
+    this.#parts = parts;
+  }
+
+  get size(): number {
+    return this.#open.size;
+  }
+
+  /** Number of the last message that changed what the server knows of any file's content; opening one as it is does not. */
+  get lastChange(): number {
+    return this.#lastChange;
+  }
+
+  /** Counts uses: what was used since is newer. */
+  get turn(): number {
+    return this.#turn;
+  }
+
+  /** Whether the server is told of texts at all. */
+  get tells(): boolean {
+    return this.#wants().openClose;
+  }
+
+  get(path: string): Open | undefined {
+    return this.#open.get(path);
+  }
+
+  all(): readonly Open[] {
+    return [...this.#open.values()];
+  }
+
+  /** The document as its user gets it. Undefined while it is closed at the server. */
+  use(path: string): Document | undefined {
+    const open = this.#open.get(path);
+    if (open?.shown === undefined) return undefined;
+    this.#turn += 1;
+    open.used = this.#turn;
+    const { uri, languageId, version, shown } = open;
+    return { path, uri, languageId, version, text: shown };
+  }
+
+  /** Opens a document at its content. */
+  add(path: string, base: IndexedText, fromDisk: boolean): Promise<void> {
+    return this.#tell(this.#entry(path, base, fromDisk), base);
+  }
+
+  /** Sets what a document holds at the synced state and, unless something else is tried, tells it; undefined closes it and forgets it. */
+  rebase(path: string, base: IndexedText | undefined, fromDisk: boolean, tried: boolean): Promise<void> {
+    const open = this.#open.get(path);
+    if (open === undefined) return Promise.resolve();
+    open.base = base;
+    open.fromDisk = fromDisk;
+    if (tried) return Promise.resolve();
+    const changed = open.shown?.sha256 !== base?.sha256;
+    const told = this.#tell(open, base);
+    if (base === undefined) this.#open.delete(path);
+    else if (changed) return Promise.all([told, this.#saved(open)]).then(() => {});
+    return told;
+  }
+
+  /** Shows a text that is only tried, or closes the document for that. */
+  try(path: string, text: IndexedText | undefined): Promise<void> {
+    const open = this.#open.get(path) ?? (text === undefined ? undefined : this.#entry(path, undefined, false));
+    if (open === undefined) return Promise.resolve();
+    const told = this.#tell(open, text);
+    this.noteChange();
+    return told;
+  }
+
+  /** Puts back what was tried. */
+  revert(path: string, writeMs: number): Promise<void> {
+    const open = this.#open.get(path);
+    if (open === undefined) return Promise.resolve();
+    const told = this.#tell(open, open.base, writeMs);
+    this.noteChange();
+    if (open.base === undefined) this.#open.delete(path);
+    return told;
+  }
+
+  /** Closes a document because others are needed more. */
+  close(path: string): Promise<void> {
+    const open = this.#open.get(path);
+    this.#open.delete(path);
+    return open === undefined ? Promise.resolve() : this.#tell(open, undefined);
+  }
+
+  /** The message sent last changed what the server knows. */
+  noteChange(): void {
+    this.#lastChange = this.#parts.wire.sent;
+  }
+
+  #entry(path: string, base: IndexedText | undefined, fromDisk: boolean): Changing {
+    const { uriOf, languageId } = this.#parts;
+    const open = { path, uri: uriOf(path), languageId: languageId(path), base, fromDisk };
+    const entry: Changing = { ...open, version: 0, changedAt: 0, shown: undefined, used: this.#turn };
+    this.#open.set(path, entry);
+    return entry;
+  }
+
+  #tell(open: Changing, text: IndexedText | undefined, writeMs?: number): Promise<void> {
+    const { wire } = this.#parts;
+    const { shown, uri } = open;
+    open.shown = text;
+    if (shown === text || (shown === undefined && text === undefined)) return Promise.resolve();
+    if (shown !== undefined && shown.sha256 === text?.sha256) return Promise.resolve();
+    const wants = this.#wants();
+    if (text !== undefined) {
+      this.#version += 1;
+      open.version = this.#version;
+    }
+    const sends: Promise<void>[] = [];
+    if (wants.openClose) {
+      const change = shown !== undefined && text !== undefined && wants.change !== 0;
+      if (shown !== undefined && !change) sends.push(wire.notify("textDocument/didClose", { textDocument: { uri } }, writeMs));
+      if (change) {
+        const contentChanges = changesBetween(shown, text, wants.change, wire.encoding);
+        const textDocument = { uri, version: open.version };
+        sends.push(wire.notify("textDocument/didChange", { textDocument, contentChanges }, writeMs));
+      } else if (text !== undefined) {
+        const textDocument = { uri, languageId: open.languageId, version: open.version, text: text.body };
+        sends.push(wire.notify("textDocument/didOpen", { textDocument }, writeMs));
+      }
+    }
+    open.changedAt = wire.sent;
+    if (shown !== undefined && text !== undefined) this.noteChange();
+    return sends.length === 1 && sends[0] !== undefined ? sends[0] : Promise.all(sends).then(() => {});
+  }
+
+  #saved({ uri, shown }: Open): Promise<void> {
+    const { save, includeText, openClose } = this.#wants();
+    if (!save || !openClose || shown === undefined) return Promise.resolve();
+    const text = includeText ? { text: shown.body } : {};
+    return this.#parts.wire.notify("textDocument/didSave", { textDocument: { uri }, ...text });
+  }
+
+  #wants(): Wants {
+    return wantsOf(this.#parts.wire);
+  }
+}
+
+function wantsOf(run: Run): Wants {
+  const given = run.capabilities.textDocumentSync;
+  const later = run.registered("textDocument/didSave").at(-1);
+  if (typeof given === "number") return { openClose: given !== 0, change: given, ...savesOf(later ?? given !== 0) };
+  const openClose = given?.openClose === true || run.registered("textDocument/didOpen").length > 0;
+  const registered = run.registered("textDocument/didChange").at(-1);
+  const change = isObject(registered) && typeof registered["syncKind"] === "number" ? registered["syncKind"] : given?.change;
+  return { openClose, change: change === 1 || change === 2 ? change : 0, ...savesOf(later ?? given?.save) };
+}
+
+function savesOf(save: unknown): { readonly save: boolean; readonly includeText: boolean } {
+  return { save: save === true || isObject(save), includeText: isObject(save) && save["includeText"] === true };
+}
+
+function isObject(value: unknown): value is { readonly [key: string]: unknown } {
+  return typeof value === "object" && value !== null;
+}

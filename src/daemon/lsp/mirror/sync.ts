@@ -1,0 +1,214 @@
+import { GinError, Pace } from "../../base/index.ts";
+import type { TreeDifference } from "../../store/index.ts";
+import type { Deadline } from "../session/types.ts";
+import type { LspWorkspace } from "../types.ts";
+import { type Contents, ifText, type Loaded } from "./contents.ts";
+import type { Documents, Open } from "./documents.ts";
+import type { Synced } from "./types.ts";
+import type { Uris } from "./uri.ts";
+import { type FileEvent, WATCHED, type Watched } from "./watched.ts";
+import type { Wire } from "./wire.ts";
+import { type Bound, notReady, within } from "./within.ts";
+
+/** What syncing is made from. */
+export interface SyncParts extends Bound {
+  readonly workspace: LspWorkspace;
+  readonly wire: Wire;
+  readonly uris: Uris;
+  readonly documents: Documents;
+  readonly contents: Contents;
+  readonly watched: Watched;
+  readonly stop: (why: string) => void;
+  /** Tree from before the server's start. */
+  readonly since: string;
+  /** File events in a message. */
+  readonly events: number;
+  /** What is tried in place of a path's content now; null for its absence, undefined for nothing. */
+  readonly tried: (path: string) => unknown;
+}
+
+/** One settling and telling, for all who asked before it began. */
+class Batch {
+  readonly abort = new AbortController();
+  readonly done: Promise<Synced>;
+  waiting = 0;
+  resolve: (synced: Synced) => void = () => {};
+  reject: (error: unknown) => void = () => {};
+
+  constructor() {
+    this.done = new Promise((resolve, reject) => {
+      this.resolve = resolve;
+      this.reject = reject;
+    });
+  }
+}
+
+/** What an open document is to hold; undefined closes it. */
+type Plan = Map<Open, Loaded | undefined>;
+
+/** Tells the server what changed. One batch runs at a time; who comes while it does waits for the next, as what changed since may not be in it. */
+export class Sync {
+  readonly #parts: SyncParts;
+  readonly #unhear: () => void;
+  #running: Batch | undefined;
+  #next: Batch | undefined;
+  #told: Synced | undefined;
+  #tree: string;
+  #generation = 0;
+
+  constructor(parts: SyncParts) {
+    this.#parts = parts;
+    this.#tree = parts.since;
+    this.#unhear = parts.workspace.onChange(({ generation }) => {
+      this.#generation = generation;
+    });
+  }
+
+  get told(): Synced | undefined {
+    return this.#told;
+  }
+
+  /** See Mirror.sync. */
+  async run(deadline: Deadline): Promise<Synced> {
+    const batch = this.#next ?? this.#another();
+    batch.waiting += 1;
+    try {
+      return await within(this.#parts, deadline, "telling the language server what changed", () => batch.done);
+    } finally {
+      batch.waiting -= 1;
+      // Nobody wants it any more; one that came now would not want one that is given up.
+      if (batch.waiting === 0) {
+        batch.abort.abort();
+        if (this.#next === batch) this.#next = undefined;
+      }
+    }
+  }
+
+  close(): void {
+    this.#unhear();
+    this.#running?.abort.abort();
+  }
+
+  #another(): Batch {
+    this.#next = new Batch();
+    // Not at once: who asks in the same step shares it.
+    if (this.#running === undefined) queueMicrotask(() => this.#begin());
+    return this.#next;
+  }
+
+  #begin(): void {
+    const batch = this.#next;
+    if (batch === undefined || this.#running !== undefined) return;
+    this.#next = undefined;
+    this.#running = batch;
+    const end = () => {
+      this.#running = undefined;
+      this.#begin();
+    };
+    void this.#settleAndTell(batch.abort.signal).then(batch.resolve, batch.reject).finally(end);
+  }
+
+  async #settleAndTell(signal: AbortSignal): Promise<Synced> {
+    const { workspace } = this.#parts;
+    const settled = await workspace.settle(signal);
+    // The head may have moved on since: the listener knows how far, and the tree is the one of now.
+    this.#generation = Math.max(this.#generation, settled.generation);
+    const target: Synced = { generation: this.#generation, tree: workspace.tree() };
+    const events = await this.#changes(target.tree, signal);
+    const plan = await this.#plan(target.tree, signal);
+    await Promise.all(this.#tell(target, events, plan));
+    return target;
+  }
+
+  /** What is different on disk from what was told. */
+  async #changes(tree: string, signal: AbortSignal): Promise<FileEvent[]> {
+    const { workspace, clock, server, stop } = this.#parts;
+    const events: FileEvent[] = [];
+    if (tree === this.#tree) return events;
+    const pace = new Pace(clock, signal);
+    try {
+      for (const difference of workspace.changes(this.#tree, tree)) {
+        await pace.next();
+        const type = typeOf(difference);
+        if (type !== undefined) events.push({ path: difference.path, type });
+      }
+    } catch (thrown) {
+      if (thrown instanceof GinError && thrown.reason === "CANCELLED") throw thrown;
+      // A tree so old that it is no longer kept: only a fresh start knows the files now.
+      stop("what changed since it was told cannot be found out any more");
+      throw notReady(server, "crashed", "the language server is started again, as it fell too far behind");
+    }
+    return events;
+  }
+
+  /** What every open document is to hold. Others may be opened meanwhile, at the state told before: they are looked at as well. */
+  async #plan(tree: string, signal: AbortSignal): Promise<Plan> {
+    const { documents, contents, workspace } = this.#parts;
+    const plan: Plan = new Map();
+    for (;;) {
+      const left = documents.all().filter((open) => open.base !== undefined && !plan.has(open));
+      if (left.length === 0) return plan;
+      for (const open of left) {
+        const hash = workspace.hashAt(tree, open.path);
+        const gone = hash === undefined && !open.fromDisk;
+        plan.set(open, gone ? undefined : await unlessMoving(ifText(contents.load(tree, open.path, signal))));
+      }
+    }
+  }
+
+  /** All in one step: nothing that others send comes between. */
+  #tell(target: Synced, found: readonly FileEvent[], plan: Plan): Promise<void>[] {
+    const { documents, tried, watched, stop, server } = this.#parts;
+    const extra: FileEvent[] = [];
+    for (const [{ path, fromDisk, base }, loaded] of plan) {
+      // Ignored files are in no tree: their events are ours to make.
+      if (fromDisk && loaded?.text.sha256 !== base?.sha256) extra.push({ path, type: loaded === undefined ? 3 : 2 });
+    }
+    const known = new Set(found.map(({ path }) => path));
+    const wanted = [...found, ...extra.filter(({ path }) => !known.has(path))].filter(({ path }) => tried(path) !== null);
+    const events = watched.take(wanted);
+    if (events === "lost") {
+      stop("it registered what it watches after too much had changed");
+      throw notReady(server, "crashed", "the language server is started again, as it fell too far behind");
+    }
+    this.#told = target;
+    this.#tree = target.tree;
+    const sends: Promise<void>[] = [];
+    const rebase = (open: Open, loaded: Loaded | undefined) =>
+      sends.push(documents.rebase(open.path, loaded?.text, loaded?.fromDisk ?? false, tried(open.path) !== undefined));
+    // Gone documents first, so that the server looks at the disk when it hears that they went; changed ones last, so that it looks at them with all else known.
+    for (const [open, loaded] of plan) if (loaded === undefined && documents.get(open.path) === open) rebase(open, loaded);
+    sends.push(...this.announce(events));
+    for (const [open, loaded] of plan) if (loaded !== undefined && documents.get(open.path) === open) rebase(open, loaded);
+    return sends;
+  }
+
+  /** Tells of files made, changed and gone, whoever knows that. */
+  announce(events: readonly FileEvent[], writeMs?: number): Promise<void>[] {
+    const { wire, uris, documents } = this.#parts;
+    const sends: Promise<void>[] = [];
+    for (let at = 0; at < events.length; at += this.#parts.events) {
+      const changes = events.slice(at, at + this.#parts.events).map(({ path, type }) => ({ uri: uris.uriOf(path), type }));
+      sends.push(wire.notify(WATCHED, { changes }, writeMs));
+      documents.noteChange();
+    }
+    return sends;
+  }
+}
+
+/** Undefined when only something that servers do not see changed: whether it is executable. */
+function typeOf({ before, after }: TreeDifference): FileEvent["type"] | undefined {
+  if (before === null) return 1;
+  if (after === null) return 3;
+  return before.sha256 === after.sha256 && before.kind === after.kind ? undefined : 2;
+}
+
+/** A content that the disk has moved on from cannot be told: the document is closed, and opened again when it is asked about. */
+async function unlessMoving(loading: Promise<Loaded | undefined>): Promise<Loaded | undefined> {
+  try {
+    return await loading;
+  } catch (thrown) {
+    if (thrown instanceof GinError && thrown.reason === "NOT_READY") return undefined;
+    throw thrown;
+  }
+}

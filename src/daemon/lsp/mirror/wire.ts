@@ -1,0 +1,93 @@
+import { GinError } from "../../base/index.ts";
+import type { Deadline, Run } from "../session/types.ts";
+import { type Bound, notReady } from "./within.ts";
+
+/** What a wire is made from. */
+export interface WireParts extends Bound {
+  readonly run: Run;
+  readonly stop: (why: string) => void;
+  readonly writeMs: number;
+}
+
+/**
+ * The run, with all that is sent numbered, and with the newest request known that the server has answered. Servers take messages in order: an answer shows that
+ * everything sent before its request was taken.
+ */
+export class Wire implements Run {
+  readonly #parts: WireParts;
+  #sent = 0;
+  #answered = 0;
+
+  constructor(parts: WireParts) {
+    this.#parts = parts;
+  }
+
+  get number() {
+    return this.#parts.run.number;
+  }
+  get encoding() {
+    return this.#parts.run.encoding;
+  }
+  get capabilities() {
+    return this.#parts.run.capabilities;
+  }
+  get info() {
+    return this.#parts.run.info;
+  }
+  get ended() {
+    return this.#parts.run.ended;
+  }
+
+  /** Number of the message sent last. */
+  get sent(): number {
+    return this.#sent;
+  }
+
+  /** Number of the newest request that was answered; 0 before the first. */
+  get answered(): number {
+    return this.#answered;
+  }
+
+  async request(method: string, params: unknown, deadline: Deadline): Promise<unknown> {
+    this.#sent += 1;
+    const number = this.#sent;
+    const taken = () => {
+      this.#answered = Math.max(this.#answered, number);
+    };
+    try {
+      const answer = await this.#parts.run.request(method, params, deadline);
+      taken();
+      return answer;
+    } catch (thrown) {
+      // The server's own refusal is an answer; that nothing came is none.
+      if (thrown instanceof GinError && (thrown.reason === "LSP_REFUSED" || thrown.facts["state"] === "changing")) taken();
+      throw thrown;
+    }
+  }
+
+  /**
+   * Rejects when it could not be written: the process ended, or has not read for `writeMs` (default: the mirror's). In that case the run is ended, as nobody knows
+   * what it was told.
+   */
+  notify(method: string, params: unknown, writeMs = this.#parts.writeMs): Promise<void> {
+    this.#sent += 1;
+    const { run, clock, server, stop } = this.#parts;
+    return new Promise((resolve, reject) => {
+      const end = clock.after(writeMs, () => {
+        reject(notReady(server, "crashed", "the language server no longer reads what it is sent, and is ended"));
+        stop("it does not read what it is sent");
+      });
+      void run.notify(method, params).then(resolve, reject).finally(end);
+    });
+  }
+
+  on(method: string, listener: (params: unknown) => void): () => void {
+    return this.#parts.run.on(method, listener);
+  }
+  registered(method: string): readonly unknown[] {
+    return this.#parts.run.registered(method);
+  }
+  progress(): readonly string[] {
+    return this.#parts.run.progress();
+  }
+}
