@@ -1,0 +1,4 @@
+import type { Handlers } from "../queries/types.ts";
+
+/** Actions that plan or judge edits. */
+export const editHandlers: Handlers = {};
