@@ -70,23 +70,29 @@ export class Sync {
 
   /** See Mirror.sync. */
   async run(deadline: Deadline): Promise<Synced> {
-    const batch = this.#next ?? this.#another();
-    batch.waiting += 1;
+    let batch: Batch | undefined;
     try {
-      return await within(this.#parts, deadline, "telling the language server what changed", () => batch.done);
+      return await within(this.#parts, deadline, "telling the language server what changed", () => {
+        batch = this.#next ?? this.#another();
+        batch.waiting += 1;
+        return batch.done;
+      });
     } finally {
-      batch.waiting -= 1;
-      // Nobody wants it any more; one that came now would not want one that is given up.
-      if (batch.waiting === 0) {
-        batch.abort.abort();
-        if (this.#next === batch) this.#next = undefined;
-      }
+      if (batch !== undefined) this.#leave(batch);
     }
   }
 
   close(): void {
     this.#unhear();
     this.#running?.abort.abort();
+  }
+
+  /** When nobody wants a batch any more it is given up, and who comes then must not get that one. */
+  #leave(batch: Batch): void {
+    batch.waiting -= 1;
+    if (batch.waiting > 0) return;
+    batch.abort.abort();
+    if (this.#next === batch) this.#next = undefined;
   }
 
   #another(): Batch {
