@@ -25,7 +25,7 @@
 //   "answer" (result) | "error" (code, message, data) | "silence" | "delay" (ms; then as usual) | "crash" (code: exit status, default 1)
 //   "crash-mid" (half of an answer, then crash) | "huge" (bytes: a frame of that size) | "no-length" | "raw" (text: as it is, for the answer)
 //   "bad-json" | "request" (method, params: asks the client and answers with {result} or {error} of it) | "notify" (method, params; then as usual)
-//   "spam" (bytes: stderr, then as usual)
+//   "spam" (bytes: stderr, then as usual) | "deaf" (closes its standard input)
 //
 // Requests of its own: fake/log → {received: [{method, params, id?}], pid, grandchild, processId, cancelled: [id]}; fake/on {method, action|null} → null;
 // fake/do ACTION → what it does; fake/text {uri} → {text, version} as it believes; fake/sleep {ms} → null, later.
@@ -35,7 +35,7 @@
 // codeAction (with resolve), completion, signatureHelp. Toy language: `class X` and `def y` declare; `undefined_N` is an error unless declared.
 
 import { spawn } from "node:child_process";
-import { writeFileSync } from "node:fs";
+import { closeSync, writeFileSync } from "node:fs";
 import { abilities } from "./fake-abilities.mjs";
 import { Files } from "./fake-files.mjs";
 
@@ -142,6 +142,11 @@ async function act(action, message) {
     case "notify":
       notify(action.method, action.params);
       return false;
+    case "deaf":
+      // Its destruction leaves the descriptor open.
+      process.stdin.destroy();
+      closeSync(0);
+      return true;
     case "spam":
       spam(action.bytes);
       return false;

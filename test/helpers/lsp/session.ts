@@ -40,7 +40,11 @@ export function fakeSession(options: object = {}, more: Partial<LaunchSpec> = {}
 }
 
 /** A deadline so many milliseconds from now; generous by default, as the machine may be busy. */
-export function within(ms = 20_000, signal = new AbortController().signal, clock: Clock = systemClock): Deadline {
+export function within(
+  ms = 20_000,
+  signal: Deadline["signal"] = new AbortController().signal,
+  clock: Clock = systemClock,
+): Deadline {
   return { atMs: clock.monotonicMs() + ms, signal };
 }
 
@@ -53,12 +57,14 @@ export interface FakeLog {
   readonly processId: number | null;
 }
 
-/** False for a process that is gone, or only waits for its parent to look. */
-export function alive(pid: number): boolean {
+/** The kernel's letter for what a process does ("S" sleeps, "Z" was not reaped); "" for one that is gone. */
+export function processState(pid: number): string {
   try {
-    process.kill(pid, 0);
-    return !/^\d+ \(.*\) Z/.test(readFileSync(`/proc/${pid}/stat`, "latin1"));
+    return /\) (\w)/.exec(readFileSync(`/proc/${pid}/stat`, "latin1"))?.[1] ?? "";
   } catch {
-    return false;
+    return "";
   }
 }
+
+/** False for a process that is gone, or only waits for its parent to look. */
+export const alive = (pid: number): boolean => !["", "Z"].includes(processState(pid));

@@ -1,4 +1,4 @@
-import { ResponseError } from "vscode-jsonrpc/node";
+import { ConnectionError, ResponseError } from "vscode-jsonrpc/node";
 import { LSPErrorCodes } from "vscode-languageserver-protocol";
 import { cutText, GinError } from "../../base/index.ts";
 import type { ServerState } from "../types.ts";
@@ -38,8 +38,7 @@ export function givenUp(server: string): GinError {
 
 /** What a server answered instead of a result; also when it ended before it did. */
 export function refusal(server: string, thrown: unknown): GinError {
-  // Whatever else the connection throws means that it is not there any more.
-  if (!(thrown instanceof ResponseError) || GONE.has(thrown.code)) return notReady(server, "crashed");
+  if (!(thrown instanceof ResponseError) || isGone(thrown)) return notReady(server, "crashed");
   const { code, message } = thrown;
   if (CHANGING.has(code)) return notReady(server, "changing");
   return new GinError("LSP_REFUSED", `${server} refused with code ${code}`, undefined, {
@@ -47,7 +46,12 @@ export function refusal(server: string, thrown: unknown): GinError {
   });
 }
 
+/** Whether it was our own end of the connection that threw: there is nobody at the other. */
+export function isGone(thrown: unknown): boolean {
+  return thrown instanceof ConnectionError || (thrown instanceof ResponseError && GONE.has(thrown.code));
+}
+
 /** RequestCancelled too: it was not us, as whoever cancelled does not wait for the answer. */
 const CHANGING = new Set<number>([LSPErrorCodes.ContentModified, LSPErrorCodes.ServerCancelled, LSPErrorCodes.RequestCancelled]);
-/** MessageWriteError, PendingResponseRejected, ConnectionInactive: made by our own end of the connection. */
+/** MessageWriteError, PendingResponseRejected, ConnectionInactive. */
 const GONE = new Set<number>([-32_099, -32_097, -32_096]);

@@ -8,7 +8,7 @@ import {
 import type { InitializeResult, ServerCapabilities } from "vscode-languageserver-protocol";
 import type { Clock, Commands, GinError, Log, OpenCommand } from "../../base/index.ts";
 import { ENCODINGS, initializeParams } from "./capabilities.ts";
-import { givenUp, notReady, refusal } from "./failures.ts";
+import { givenUp, isGone, notReady, refusal } from "./failures.ts";
 import { Progress } from "./progress.ts";
 import { watchReadiness } from "./readiness.ts";
 import { answerServer, Registrations } from "./server-requests.ts";
@@ -59,6 +59,7 @@ export class ServerRun implements Run {
   /** Ends each request that is not answered. */
   readonly #asked = new Set<(why: GinError) => void>();
   #initialised: { readonly result: InitializeResult; readonly encoding: Encoding } | undefined;
+  #endHandshake: (() => void) | undefined;
   #endReadiness: (() => void) | undefined;
   /** Why nothing can be asked any more. */
   #over: "stopped" | "crashed" | undefined;
@@ -129,15 +130,15 @@ export class ServerRun implements Run {
 
   /** Shakes hands and watches readiness from then on. Never rejects: what fails ends the run. */
   async initialise(): Promise<void> {
-    const { clock } = this.#deps;
     const limit = this.#spec.initializeMs;
-    const late = clock.after(limit, () => this.#fail(`it did not answer initialize within ${limit} ms`));
+    this.#endHandshake = this.#deps.clock.after(limit, () => this.#fail(`it did not answer initialize within ${limit} ms`));
     try {
       await this.#shakeHands();
+      this.#endHandshake();
     } catch (thrown) {
+      // What could not be written has its reason in the program's end, which says so itself.
+      if (isGone(thrown)) return;
       this.#fail(thrown instanceof ResponseError ? `it refused initialize with code ${thrown.code}` : (thrown as Error).message);
-    } finally {
-      late();
     }
   }
 
@@ -260,6 +261,7 @@ export class ServerRun implements Run {
   #leave(how: "stopped" | "crashed"): void {
     if (this.#over !== undefined) return;
     this.#over = how;
+    this.#endHandshake?.();
     this.#endReadiness?.();
     for (const give of [...this.#asked]) give(notReady(this.#spec.server, how));
   }

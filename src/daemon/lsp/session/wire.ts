@@ -17,6 +17,9 @@ const MOST_UNREAD = 64 * 1024 * 1024;
 /** Milliseconds a server may leave what it is sent unread. */
 const UNREAD_MS = 60_000;
 
+/** Milliseconds in which a program that takes nothing any more may end by itself. */
+const DEAF_MS = 1_000;
+
 /** What a wire tells of itself. */
 export interface WireListener {
   /** It cannot be used any more, and why: for people. Once. */
@@ -137,7 +140,10 @@ class Writer extends AbstractMessageWriter implements MessageWriter {
     this.#unread -= frame.byteLength;
     this.#endWait?.();
     this.#endWait = this.#unread > 0 ? this.#wait() : undefined;
-    if (!sent) throw new Error("the program is gone");
+    if (sent) return;
+    // Most likely it ended, and its end says more.
+    this.#clock.after(DEAF_MS, () => this.#broken("it closed its input"));
+    throw new Error("the program is gone");
   }
 
   end(): void {
