@@ -15,7 +15,7 @@ export function lspWorkspace(store: Store, hosted: Hosted, workspace: Workspace)
     id: hosted.id,
     root: workspace.root,
     trusted: hosted.trusted,
-    settle: (signal) => workspace.sync(signal),
+    settle: (signal) => workspace.settle(signal),
     tree: () => workspace.tree(),
     changes: (from, to) => trees.diff(from, to, ""),
     hashAt(tree, path) {
