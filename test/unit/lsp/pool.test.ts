@@ -95,8 +95,8 @@ function open(over: Partial<PoolDeps> & { readonly options?: (launch: LaunchSpec
       sessions.push(session);
       return session;
     },
-    mirror: (run, _workspace, spec) =>
-      ({ run, opened: 3, close: () => void closedMirrors.push(`${spec.id} ${run.number}`) }) as unknown as Mirror,
+    mirror: ({ run, spec }) =>
+      ({ opened: 3, close: () => void closedMirrors.push(`${spec.id} ${run.number}`) }) as unknown as Mirror,
     resident: async (leaders) =>
       new Map(leaders.map((pid) => [pid, bytes.get(sessions.find((session) => session.pid === pid)?.server ?? "") ?? 0])),
     memoryBytes: 1_000,

@@ -1,3 +1,4 @@
+import type { Hash } from "../../store/index.ts";
 import type { Mirror } from "../mirror/types.ts";
 import type { Run, Session } from "../session/types.ts";
 import { languagesOf } from "../table/servers.ts";
@@ -19,7 +20,10 @@ export class Entry {
   bytes = 0;
   /** Ends the wait for idleness. */
   cancelIdle: (() => void) | undefined;
+  /** The head's tree when the process that runs was started. */
+  since: Hash;
   #mirror: Mirror | undefined;
+  #run: Run | undefined;
   #info: { readonly name: string; readonly version: string } = { name: "", version: "" };
 
   constructor(workspace: LspWorkspace, spec: ServerSpec, folder: string, session: Session, nowMs: number) {
@@ -28,14 +32,16 @@ export class Entry {
     this.folder = folder;
     this.session = session;
     this.usedMs = nowMs;
+    this.since = workspace.tree();
   }
 
   /** The mirror of a run: another run knows nothing of what was told to the one before. */
   mirrorOf(run: Run, make: () => Mirror): Mirror {
-    if (this.#mirror?.run === run) return this.#mirror;
+    if (this.#mirror !== undefined && this.#run === run) return this.#mirror;
     this.#mirror?.close();
     const mirror = make();
     this.#mirror = mirror;
+    this.#run = run;
     this.#info = { name: run.info?.name ?? "", version: run.info?.version ?? "" };
     void run.ended.then(() => {
       if (this.#mirror === mirror) this.letGo();
@@ -47,6 +53,7 @@ export class Entry {
   letGo(): void {
     this.#mirror?.close();
     this.#mirror = undefined;
+    this.#run = undefined;
     this.bytes = 0;
   }
 

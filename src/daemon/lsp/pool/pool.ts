@@ -9,7 +9,7 @@ import { Entry } from "./entry.ts";
 import { Languages } from "./languages.ts";
 import { Budget } from "./memory.ts";
 import { Slots } from "./slots.ts";
-import type { Leased, Pool, PoolDeps, Wanted } from "./types.ts";
+import type { Leased, MirrorOf, Pool, PoolDeps, Wanted } from "./types.ts";
 
 /** Milliseconds after which it makes sense to ask whether there is memory again. */
 const ROOM_MS = 250;
@@ -45,7 +45,7 @@ class ServerPool implements Pool {
     this.#take(entry);
     try {
       const run = await this.#running(entry, deadline, evenIndexing);
-      const mirror = entry.mirrorOf(run, () => this.#deps.mirror(run, workspace, entry.spec));
+      const mirror = entry.mirrorOf(run, () => this.#deps.mirror(this.#mirrorOf(entry, run)));
       let held = true;
       const release = (): void => {
         if (held) this.#give(entry);
@@ -137,8 +137,24 @@ class ServerPool implements Pool {
   #make(workspace: LspWorkspace, { spec, found }: Choice, folder: string): Entry {
     const session = this.#deps.session(this.#deps.launch(spec, found, workspace, folder));
     const entry = new Entry(workspace, spec, folder, session, this.#deps.clock.monotonicMs());
-    session.onState(() => this.#tell(entry));
+    session.onState((state) => {
+      // In the tick its process was started: the head cannot have moved since.
+      if (state === "starting") entry.since = workspace.tree();
+      this.#tell(entry);
+    });
     return entry;
+  }
+
+  #mirrorOf(entry: Entry, run: Run): MirrorOf {
+    const { workspace, spec, folder, since, session } = entry;
+    const stop = (why: string): void => {
+      this.#deps.log.warn(
+        { server: spec.id, workspace: workspace.id, why },
+        "a language server cannot be trusted any more and is ended",
+      );
+      void session.stop();
+    };
+    return { run, workspace, spec, folder, since, stop };
   }
 
   #tell(entry: Entry): void {

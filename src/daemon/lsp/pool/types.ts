@@ -1,4 +1,5 @@
 import type { Clock, Log } from "../../base/index.ts";
+import type { Hash } from "../../store/index.ts";
 import type { Mirror } from "../mirror/types.ts";
 import type { Deadline, LaunchSpec, Run, Session } from "../session/types.ts";
 import type { ServerSpec } from "../table/types.ts";
@@ -11,7 +12,7 @@ export interface Leased {
   readonly folder: string;
   readonly session: Session;
   readonly run: Run;
-  /** Of exactly this run. */
+  /** Of exactly this run; its own `run` is this one with what is asked counted. */
   readonly mirror: Mirror;
   /** To be called once, whatever came of the question. */
   release(): void;
@@ -71,7 +72,7 @@ export interface PoolDeps {
   /** Everything needed to start one. */
   readonly launch: (spec: ServerSpec, found: Found, workspace: LspWorkspace, folder: string) => LaunchSpec;
   readonly session: (launch: LaunchSpec) => Session;
-  readonly mirror: (run: Run, workspace: LspWorkspace, spec: ServerSpec) => Mirror;
+  readonly mirror: (parts: MirrorOf) => Mirror;
   /** Resident bytes of the process groups of these leaders. */
   readonly resident: (leaders: readonly number[]) => Promise<ReadonlyMap<number, number>>;
   /** Resident bytes all of them may take. */
@@ -80,6 +81,18 @@ export interface PoolDeps {
   readonly idleMs: number;
   /** How many may be starting at a time. */
   readonly startsAtOnce: number;
+}
+
+/** Which run a mirror is made for. */
+export interface MirrorOf {
+  readonly run: Run;
+  readonly workspace: LspWorkspace;
+  readonly spec: ServerSpec;
+  readonly folder: string;
+  /** The head's tree when its process was started. */
+  readonly since: Hash;
+  /** Ends the run, which cannot be trusted any more. */
+  readonly stop: (why: string) => void;
 }
 
 /** A program that was found. */
