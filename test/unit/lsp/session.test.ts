@@ -71,7 +71,7 @@ test("one process for all who ask, told who we are and what we can, and running 
     },
     window: { workDoneProgress: true },
     textDocument: {
-      diagnostic: { relatedDocumentSupport: true },
+      diagnostic: { dynamicRegistration: true, relatedDocumentSupport: true },
       publishDiagnostics: { versionSupport: true },
       documentSymbol: { hierarchicalDocumentSymbolSupport: true },
       codeAction: { dataSupport: true, resolveSupport: { properties: ["edit"] } },
@@ -102,7 +102,7 @@ test("what a server asks of its client is answered, and changes nothing", async 
 });
 
 test("what it registers is known until it is unregistered; malformed ones, and ids that are not there, do no harm", async () => {
-  const run = await fakeSession().run(within());
+  const run = await fakeSession({ diagnostics: "push", capabilities: { documentFormattingProvider: false } }).run(within());
   const method = "workspace/didChangeWatchedFiles";
   const watchers = (globPattern: string) => ({ watchers: [{ globPattern }] });
   const registrations = [

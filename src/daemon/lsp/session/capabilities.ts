@@ -51,7 +51,8 @@ const CAPABILITIES: ClientCapabilities = {
       codeDescriptionSupport: true,
       dataSupport: true,
     },
-    diagnostic: { relatedDocumentSupport: true, relatedInformation: true, dataSupport: true },
+    // Registered by pyright, or not offered at all.
+    diagnostic: { dynamicRegistration: true, relatedDocumentSupport: true, relatedInformation: true, dataSupport: true },
     definition: { linkSupport: false },
     declaration: { linkSupport: false },
     typeDefinition: { linkSupport: false },

@@ -121,7 +121,7 @@ export class ServerRun implements Run {
   }
 
   get capabilities(): ServerCapabilities {
-    return this.#initialised?.result.capabilities ?? {};
+    return this.#registrations.over(this.#initialised?.result.capabilities ?? {});
   }
 
   get info(): InitializeResult["serverInfo"] {

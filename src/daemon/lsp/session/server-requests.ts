@@ -1,4 +1,5 @@
 import type { MessageConnection } from "vscode-jsonrpc/node";
+import type { ServerCapabilities } from "vscode-languageserver-protocol";
 import { folderOf } from "./capabilities.ts";
 import type { LaunchSpec } from "./types.ts";
 
@@ -11,6 +12,25 @@ const REFRESHES = [
   "workspace/inlineValue/refresh",
   "workspace/foldingRange/refresh",
 ];
+
+/** Where a capability stands in the result of `initialize`, by the method it is registered for. */
+const PROVIDERS: Readonly<Record<string, keyof ServerCapabilities>> = {
+  "textDocument/diagnostic": "diagnosticProvider",
+  "textDocument/definition": "definitionProvider",
+  "textDocument/typeDefinition": "typeDefinitionProvider",
+  "textDocument/implementation": "implementationProvider",
+  "textDocument/references": "referencesProvider",
+  "textDocument/hover": "hoverProvider",
+  "textDocument/documentSymbol": "documentSymbolProvider",
+  "textDocument/prepareCallHierarchy": "callHierarchyProvider",
+  "textDocument/rename": "renameProvider",
+  "textDocument/codeAction": "codeActionProvider",
+  "textDocument/formatting": "documentFormattingProvider",
+  "textDocument/rangeFormatting": "documentRangeFormattingProvider",
+  "textDocument/signatureHelp": "signatureHelpProvider",
+  "textDocument/completion": "completionProvider",
+  "workspace/symbol": "workspaceSymbolProvider",
+};
 
 /** Capabilities a server registered by itself, by their id. */
 export class Registrations {
@@ -28,6 +48,16 @@ export class Registrations {
     for (const { id } of [...listIn(params, "unregisterations"), ...listIn(params, "unregistrations")]) {
       if (typeof id === "string") this.#byId.delete(id);
     }
+  }
+
+  /** Those of `initialize` with the registered ones laid over. */
+  over(capabilities: ServerCapabilities): ServerCapabilities {
+    const laid: Record<string, unknown> = { ...capabilities };
+    for (const { method, options } of this.#byId.values()) {
+      const provider = PROVIDERS[method];
+      if (provider !== undefined) laid[provider] = options ?? true;
+    }
+    return laid;
   }
 
   of(method: string): unknown[] {

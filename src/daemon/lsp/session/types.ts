@@ -44,6 +44,7 @@ export interface Run {
   /** Counts the runs of a session, from 1. */
   readonly number: number;
   readonly encoding: Encoding;
+  /** With what it registered since laid over: to be looked at for each question (pyright registers pull diagnostics shortly after it is ready). */
   readonly capabilities: ServerCapabilities;
   readonly info: InitializeResult["serverInfo"];
   /**
