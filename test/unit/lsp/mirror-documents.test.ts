@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { GinError } from "../../../src/daemon/base/index.ts";
 import { changesBetween } from "../../../src/daemon/lsp/mirror/delta.ts";
 import { createText } from "../../../src/daemon/lsp/mirror/text.ts";
-import { FakeRun, FakeWorkspace, later, mirrorSite, SteppedClock, sha } from "./mirror-site.ts";
+import { FakeRun, FakeWorkspace, held, later, mirrorSite, SteppedClock, sha } from "./mirror-site.ts";
 
 const uri = (path: string) => `file:///w/root/${path}`;
 const saving = (save: boolean | { includeText?: boolean }) => (run: FakeRun) => {
@@ -64,14 +64,14 @@ describe("opening", () => {
   test("a read that takes too long is given up at the deadline, and opens nothing when it ends", async () => {
     const clock = new SteppedClock();
     const { workspace, run, mirror } = mirrorSite({}, { clock });
-    let release = () => {};
+    const hold = held();
     workspace.write("ignored/x", "1");
-    workspace.afterRead = () => new Promise((resolve) => void (release = resolve));
+    workspace.afterRead = () => hold.promise;
     await mirror.sync(clock.deadline(100));
     const opening = mirror.open("ignored/x", clock.deadline(100));
     clock.step(100);
     await expect(opening).rejects.toMatchObject({ reason: "NOT_READY", facts: { state: "timed_out" } });
-    release();
+    hold.release();
     await new Promise((resolve) => setImmediate(resolve));
     expect([run.sent, mirror.opened]).toEqual([[], 0]);
   });

@@ -16,6 +16,15 @@ export const later = (signal: AbortSignal = new AbortController().signal): Deadl
   signal,
 });
 
+/** A promise and its end. */
+export function held(): { readonly promise: Promise<void>; readonly release: () => void } {
+  let release = () => {};
+  const promise = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  return { promise, release };
+}
+
 /** A clock that moves only when it is told to. */
 export class SteppedClock implements Clock {
   #now = 1_000;

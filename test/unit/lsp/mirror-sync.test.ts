@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { GinError } from "../../../src/daemon/base/index.ts";
-import { type FakeRun, later, mirrorSite, SteppedClock } from "./mirror-site.ts";
+import { type FakeRun, held, later, mirrorSite, SteppedClock } from "./mirror-site.ts";
 
 const WATCHED = "workspace/didChangeWatchedFiles";
 const uri = (path: string) => `file:///w/root/${path}`;
@@ -11,15 +11,6 @@ const told = (run: FakeRun) =>
     .map(({ changes }: { changes: { uri: string; type: number }[] }) =>
       changes.map((change) => `${"?+~-"[change.type]}${change.uri.slice("file:///w/root/".length)}`),
     );
-
-/** A promise and its end. */
-function held(): { readonly promise: Promise<void>; readonly release: () => void } {
-  let release = () => {};
-  const promise = new Promise<void>((resolve) => {
-    release = resolve;
-  });
-  return { promise, release };
-}
 
 describe("what changed is told", () => {
   test("files made, changed and gone since the server's start, once, and nothing when nothing changed", async () => {

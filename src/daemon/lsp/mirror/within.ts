@@ -22,23 +22,27 @@ export function whenOver(
   what: string,
   callback: (error: GinError) => void,
 ): () => void {
-  const cancelled = () => callback(new GinError("CANCELLED", "the caller gave up"));
-  const timedOut = () => callback(notReady(server, "timed_out", `${what} took longer than the time given`));
-  if (deadline.signal.aborted) {
-    cancelled();
-    return () => {};
-  }
   const left = deadline.atMs - clock.monotonicMs();
-  if (left <= 0) {
-    timedOut();
-    return () => {};
-  }
-  const stop = clock.after(left, timedOut);
-  deadline.signal.addEventListener("abort", cancelled, { once: true });
-  return () => {
+  let stop = () => {};
+  const end = () => {
     stop();
     deadline.signal.removeEventListener("abort", cancelled);
   };
+  const cancelled = () => {
+    end();
+    callback(new GinError("CANCELLED", "the caller gave up"));
+  };
+  const timedOut = () => {
+    end();
+    callback(notReady(server, "timed_out", `${what} took longer than the time given`));
+  };
+  if (deadline.signal.aborted) cancelled();
+  else if (left <= 0) timedOut();
+  else {
+    stop = clock.after(left, timedOut);
+    deadline.signal.addEventListener("abort", cancelled, { once: true });
+  }
+  return end;
 }
 
 /** The outcome of work, or the refusal when it is not there by the deadline. The work itself goes on; what becomes of it then is nobody's. */
