@@ -148,8 +148,15 @@ describe("texts that are tried", () => {
       run.writing = () => Promise.reject(new Error("EPIPE"));
       return "seen";
     });
+    const late = mirror.shared(later(), () => mirror.run.request("x", null, later()));
     expect(await working).toBe("seen");
     expect(stopped).toEqual(["texts that were tried could not be put back"]);
+    // It may still answer, about what was tried.
+    const crashed = { reason: "NOT_READY", facts: { state: "crashed", server: "fake" } };
+    await expect(late).rejects.toMatchObject(crashed);
+    await expect(mirror.sync(later())).rejects.toMatchObject(crashed);
+    await expect(mirror.open("a.ts", later())).rejects.toMatchObject(crashed);
+    expect(run.methods()).not.toContain("x");
   });
 
   test("when the server does not read them being put back the run is ended too, and others are let in", async () => {

@@ -43,19 +43,20 @@ class RunMirror implements Mirror {
 
   constructor({ run, workspace, clock, server, since, languageId, stop, folder = "", aliases = [], limits = {} }: MirrorParts) {
     this.workspace = workspace;
-    let stopping = false;
-    const stopOnce = (why: string) => {
-      if (!stopping) stop(why);
-      stopping = true;
-    };
     this.#limits = { ...MIRROR_LIMITS, ...limits };
     this.#bound = { clock, server };
-    this.run = new Wire({ ...this.#bound, run, stop: stopOnce, writeMs: this.#limits.writeMs });
+    this.run = new Wire({ ...this.#bound, run, stop, writeMs: this.#limits.writeMs });
     this.#uris = createUris({ root: workspace.root, aliases, canonical: (path) => workspace.canonical(path) });
     this.#documents = new Documents({ wire: this.run, uriOf: this.#uris.uriOf, languageId });
     this.#contents = new Contents(workspace, server, this.#limits.cached);
     const watched = new Watched({ run, uris: this.#uris, folder, keep: this.#limits.unmatched });
-    const shared = { ...this.#bound, documents: this.#documents, contents: this.#contents, watched, stop: stopOnce };
+    const shared = {
+      ...this.#bound,
+      documents: this.#documents,
+      contents: this.#contents,
+      watched,
+      stop: (why: string) => this.run.breakOff(why),
+    };
     this.#overlay = new Overlay({
       ...shared,
       sync: () => this.#sync,
@@ -209,6 +210,7 @@ class RunMirror implements Mirror {
   }
 
   #mustBeOpen(): void {
+    this.run.mustHold();
     if (this.#closed) throw notReady(this.#bound.server, "crashed", "the language server has ended");
   }
 }

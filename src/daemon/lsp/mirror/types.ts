@@ -63,7 +63,7 @@ export interface MirrorParts {
   readonly since: Hash;
   /** LSP language id of a path. */
   readonly languageId: (path: string) => string;
-  /** Ends the run, which cannot be trusted any more; `why` is for the log. */
+  /** Ends the run, which cannot be trusted any more; called once, `why` is for the log. The mirror refuses everything from then on. */
   readonly stop: (why: string) => void;
   /** Workspace-relative directory the server was started in; default "". */
   readonly folder?: string;

@@ -17,6 +17,7 @@ export class Wire implements Run {
   readonly #parts: WireParts;
   #sent = 0;
   #answered = 0;
+  #broken = false;
 
   constructor(parts: WireParts) {
     this.#parts = parts;
@@ -48,7 +49,26 @@ export class Wire implements Run {
     return this.#answered;
   }
 
+  /** Whether the run may not be believed any more. */
+  get broken(): boolean {
+    return this.#broken;
+  }
+
+  /** Ends the run because what it knows is in doubt: from now on nothing is asked of it, and what it still answers is not believed. */
+  breakOff(why: string): void {
+    if (this.#broken) return;
+    this.#broken = true;
+    this.#parts.stop(why);
+  }
+
+  /** Throws NOT_READY once the run is broken off. */
+  mustHold(): void {
+    if (this.#broken)
+      throw notReady(this.#parts.server, "crashed", "the language server is ended, as it does not know the files any more");
+  }
+
   async request(method: string, params: unknown, deadline: Deadline): Promise<unknown> {
+    this.mustHold();
     this.#sent += 1;
     const number = this.#sent;
     const taken = () => {
@@ -57,6 +77,7 @@ export class Wire implements Run {
     try {
       const answer = await this.#parts.run.request(method, params, deadline);
       taken();
+      this.mustHold();
       return answer;
     } catch (thrown) {
       // The server's own refusal is an answer; that nothing came is none.
@@ -70,12 +91,13 @@ export class Wire implements Run {
    * what it was told.
    */
   notify(method: string, params: unknown, writeMs = this.#parts.writeMs): Promise<void> {
+    if (this.#broken) return Promise.reject(notReady(this.#parts.server, "crashed", "the language server is ended"));
     this.#sent += 1;
-    const { run, clock, server, stop } = this.#parts;
+    const { run, clock, server } = this.#parts;
     return new Promise((resolve, reject) => {
       const end = clock.after(writeMs, () => {
         reject(notReady(server, "crashed", "the language server no longer reads what it is sent, and is ended"));
-        stop("it does not read what it is sent");
+        this.breakOff("it does not read what it is sent");
       });
       void run.notify(method, params).then(resolve, reject).finally(end);
     });
