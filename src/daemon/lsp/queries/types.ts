@@ -4,6 +4,7 @@ import type { Document, Mirror, Synced, Text } from "../mirror/types.ts";
 import type { Leased, Pool } from "../pool/types.ts";
 import type { Deadline, Encoding, Run } from "../session/types.ts";
 import type { Found, LspAction, LspAnswer, LspAsk, Place } from "../types.ts";
+import type { Outside } from "./outside.ts";
 import type { Views } from "./views.ts";
 
 /** What every question is answered with. */
@@ -12,6 +13,7 @@ export interface Room {
   readonly pool: Pool;
   /** Ids of files outside that answers named. */
   readonly views: Views;
+  readonly outside: Outside;
 }
 
 /** Answers one action. `question.path` and `paths` are canonical and the caller may touch them. */

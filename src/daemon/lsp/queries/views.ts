@@ -1,5 +1,6 @@
 import { createHmac } from "node:crypto";
 import { GinError } from "../../base/index.ts";
+import type { ServerSpec } from "../table/types.ts";
 
 /** Ids kept for each workspace; the ones named longest ago go first. */
 const MOST_IDS = 20_000;
@@ -10,8 +11,8 @@ export interface Viewed {
   readonly file: string;
   /** For people: "typescript/lib/lib.es5.d.ts". */
   readonly name: string;
-  /** Of the table: the server that named it. */
-  readonly server: string;
+  /** Of the server that named it. */
+  readonly spec: ServerSpec;
 }
 
 /** Ids by which callers read files outside that answers named, and no others. */

@@ -1,0 +1,26 @@
+import { DEFINITION } from "./abilities.ts";
+import { handlerOf } from "./ground.ts";
+import { locationsOf, namedIn } from "./locations.ts";
+import { type Ability, type Handler, placeParams } from "./types.ts";
+
+/** Where something is defined; in the server's own order. Some of a server that is still indexing are better than none. */
+export const definition = lookup(DEFINITION, "partial");
+
+/** Where the type of something is defined. */
+export const typeDefinition = lookup({ capability: "typeDefinitionProvider", method: "textDocument/typeDefinition" }, "partial");
+
+/** What implements something: all of it, so the whole workspace must be known. */
+export const implementation = lookup({ capability: "implementationProvider", method: "textDocument/implementation" }, "refused");
+
+function lookup(ability: Ability, indexing: "partial" | "refused"): Handler {
+  return handlerOf({
+    about: "place",
+    ability,
+    indexing,
+    across: indexing === "refused",
+    async find(ground) {
+      const answer = await ground.request(ability.method, placeParams(ground));
+      return { kind: "locations", locations: await locationsOf(ground, namedIn(ground, answer), false) };
+    },
+  });
+}

@@ -1,0 +1,76 @@
+import { type Clock, type Fs, GinError, type Programs, type Random } from "../base/index.ts";
+import { editHandlers } from "./edits/index.ts";
+import type { Pool } from "./pool/types.ts";
+import { createOutside, createViews, type Handlers, located, queryHandlers, type Room } from "./queries/index.ts";
+import type { Lsp, LspAnswer, LspAsk } from "./types.ts";
+
+/** What the room is made of. */
+export interface LspDeps {
+  readonly pool: Pool;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly fs: Fs;
+  readonly programs: Pick<Programs, "realpath">;
+  /** Whether a path holds a protected name: such files outside are never read. */
+  readonly isSensitive: (path: string) => boolean;
+}
+
+/** Every action and who answers it. */
+const HANDLERS: Handlers = { ...queryHandlers, ...editHandlers };
+
+/** Actions that a name without a file may be asked of. */
+const BY_NAME: ReadonlySet<string> = new Set([
+  "definition",
+  "type_definition",
+  "implementation",
+  "references",
+  "hover",
+  "incoming_calls",
+  "outgoing_calls",
+  "rename",
+  "code_actions",
+]);
+
+/** Makes the room of language servers. */
+export function createLsp(deps: LspDeps): Lsp {
+  const { pool, clock } = deps;
+  const room: Room = { pool, clock, views: createViews(deps.random.bytes(32)), outside: createOutside(deps) };
+  return {
+    ask: (question) => ask(room, question),
+    servers: (workspace) => pool.status(workspace),
+    onServer: (listener) => pool.onStatus(listener),
+    async detach(workspace) {
+      room.views.forget(workspace);
+      await pool.detach(workspace);
+    },
+    close: () => pool.close(),
+  };
+}
+
+async function ask(room: Room, asked: LspAsk): Promise<LspAnswer> {
+  const handler = HANDLERS[asked.action];
+  if (handler === undefined) {
+    throw new GinError("UNSUPPORTED", `${asked.action} cannot be asked here`, undefined, { facts: { requested: asked.action } });
+  }
+  if (asked.signal.aborted) throw new GinError("CANCELLED", "the caller gave up");
+  const question = canonical(asked);
+  const deadline = { atMs: room.clock.monotonicMs() + question.timeoutMs, signal: question.signal };
+  const nameless = question.path === "" && (question.symbol ?? "") !== "" && question.line === undefined;
+  return handler(room, nameless && BY_NAME.has(question.action) ? await located(room, question, deadline) : question, deadline);
+}
+
+/** The question with canonical paths, each of which the caller may touch. Throws PATH_*, SCOPE_FORBIDDEN. */
+function canonical(question: LspAsk): LspAsk {
+  const { workspace, authorise, path, paths, edits } = question;
+  const allowed = (asked: string): string => {
+    const one = workspace.canonical(asked);
+    authorise(one);
+    return one;
+  };
+  return {
+    ...question,
+    path: path === "" ? "" : allowed(path),
+    ...(paths === undefined ? {} : { paths: paths.map(allowed) }),
+    ...(edits === undefined ? {} : { edits: edits.map((edit) => ({ ...edit, path: allowed(edit.path) })) }),
+  };
+}
