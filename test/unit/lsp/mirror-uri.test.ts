@@ -41,9 +41,10 @@ describe("paths and URIs", () => {
         const uri = uris.uriOf(path);
         expect(uris.pathOf(uri)).toBe(path);
         expect(fileURLToPath(uri)).toBe(`/home/ann/my work/${path}`);
+        expect(uri.startsWith(`${uris.uriOf("")}/`)).toBe(true);
         const node = pathToFileURL(`/home/ann/my work/${path}`);
-        // Node loses a control character at the end of a path.
-        if (fileURLToPath(node) === `/home/ann/my work/${path}`) expect(uris.pathOf(node.href)).toBe(path);
+        // As Node writes it, but for what is blank at the end of a path, which it loses.
+        if (fileURLToPath(node) === `/home/ann/my work/${path}`) expect(uri).toBe(node.href);
       }),
       { numRuns: 300 },
     );

@@ -1,8 +1,9 @@
+import { pathToFileURL } from "node:url";
 import { GinError } from "../../base/index.ts";
 
 /** Paths of a workspace and the file URIs that stand for them. */
 export interface Uris {
-  /** URI of a workspace-relative path; "" is the root. Everything but letters, digits and `-_.!~*'()` is percent-encoded. */
+  /** URI of a workspace-relative path; "" is the root. */
   uriOf(path: string): string;
   /**
    * Canonical workspace-relative path of a URI, however it is encoded and by whichever of the root's names; undefined for what is no file below the root: other
@@ -64,9 +65,10 @@ export function createUris({ root, aliases, canonical }: UriParts): Uris {
   };
 }
 
-/** URI of an absolute path. */
+/** URI of an absolute path, as Node writes it: a session names the root so, and some servers compare the letters. */
 export function fileUri(absolute: string): string {
-  return `file://${absolute.split("/").map(encodeURIComponent).join("/")}`;
+  // With a name behind it, as what is blank at the end of a URI would be lost.
+  return pathToFileURL(`${absolute}/x`).href.slice(0, -"/x".length);
 }
 
 function absoluteOf(uri: string): string | undefined {
