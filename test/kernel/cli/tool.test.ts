@@ -212,6 +212,15 @@ describe("gin tool, against one daemon", () => {
   });
 });
 
+test("--schema needs no workspace, which a call of a tool does", async () => {
+  const { host } = tempHost();
+  const daemon = await startDaemon({ host });
+  const [schema, call] = [await drive(["tool", "--schema", "--host", host]), await drive(["tool", "list_tools", "--host", host])];
+  expect([schema.status, JSON.parse(schema.stdout)[0].function.name]).toEqual([0, "read_file"]);
+  expect([call.status, JSON.parse(call.stdout).error_code]).toEqual([1, "workspace_not_found"]);
+  await daemon.stop();
+});
+
 test("without a daemon the envelope says so, with status 3", async () => {
   const { host } = tempHost();
   const { code, stdout, stderr } = await runGin(["tool", "list_tools", "--no-spawn"], { host });
