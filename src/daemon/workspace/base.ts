@@ -48,7 +48,7 @@ export async function makeBase(deps: WorkspaceDeps, until: Line, head: HeadTree 
   const since = new Map(store.read.touchedOtherwise(row.rowid, until.generation).map((path) => [path, undefined]));
   const imported = (path: string): PathState =>
     since.has(path) ? store.read.firstImported(row.rowid, path) : store.trees.get(until.tree, path);
-  const git = deps.git;
+  const git = await deps.git;
   const changes =
     head === undefined || git === undefined
       ? await asImported(deps, until, [...since.keys()], imported)
