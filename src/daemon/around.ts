@@ -22,8 +22,8 @@ export function aroundOf(
       clock,
       log,
     });
-    const git = await gitOf(row, ports);
-    return { ignore, watcher, ...(git === undefined ? {} : { git }) };
+    // Not waited for: a daemon with many workspaces listens before git has been asked about each.
+    return { ignore, watcher, git: gitOf(row, ports) };
   };
 }
 

@@ -7,12 +7,15 @@ import { checkIntegrity, holdsWork, markRestored, takeLock } from "./store/index
 
 /** What makes up a store in a data directory, in the order it is put in place: the database last, for it is what makes it a store. */
 const PARTS = ["side", "store.db-shm", "store.db-wal", "store.db"] as const;
+/** How the directory of a copy begins that is not in place yet. */
+const STAGED = "restoring-";
 /** Parts a backup consists of; a -shm is only for those who have it open. */
 const COPIED = ["side", "store.db-wal", "store.db"] as const;
 
 /**
  * Puts a backup in the place of a host's store, with no daemon running: copied beside it, checked to the last byte, marked, and only then
- * moved in. What was there is moved aside, never deleted. Killed anywhere, it leaves the old store, or none and both copies.
+ * moved in. What was there is moved aside, never deleted. Killed anywhere, it leaves the old store, or none and both copies; the next one
+ * clears its own copy away.
  * Throws BUSY (a daemon has the host, or uses the backup), INVALID_REQUEST, STORE_CORRUPT, STORE_TOO_NEW, DISK_FULL, IO_FAILED.
  */
 export function restore(options: RestoreOptions, now: Date): RestoredLine {
@@ -28,7 +31,8 @@ export function restore(options: RestoreOptions, now: Date): RestoredLine {
         "--replace moves it aside; --host names another host",
       );
     }
-    const staged = fs.mkdtempSync(path.join(paths.data, "restoring-"));
+    removeLeftovers(paths.data, backup);
+    const staged = fs.mkdtempSync(path.join(paths.data, STAGED));
     try {
       const { workspaces, bytes } = stage(backup, staged);
       const aside = moveAside(paths.data, now);
@@ -100,6 +104,14 @@ function copy(from: string, to: string): number {
     fs.closeSync(fd);
   }
   return stat.size;
+}
+
+/** Copies that a killed restore left behind, but for one that is the backup now: what they are of is still where it was. */
+function removeLeftovers(data: string, backup: string): void {
+  for (const name of fs.readdirSync(data)) {
+    const copy = path.join(data, name);
+    if (name.startsWith(STAGED) && fs.realpathSync.native(copy) !== backup) fs.rmSync(copy, { recursive: true, force: true });
+  }
 }
 
 /** Moves the store that is there into a directory of its own; "" when there is none. */

@@ -2,6 +2,7 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { isLong } from "../helpers/scale.ts";
 import { type Site, startSite } from "../mcp/setup.ts";
 import { type Case, loadCases } from "./corpus.ts";
+import { overGrpc } from "./grpc.ts";
 import { runCase } from "./run-case.ts";
 import { overApi, overCli, overMcp, type Transport } from "./transports.ts";
 
@@ -43,6 +44,12 @@ describe("one daemon", () => {
     site = await startSite();
   });
 
+  it("CallTool over gRPC answers with the same envelopes", { timeout: 100_000 }, async () => {
+    const all = loadCases().flatMap(([, some]) => some.filter(isUnicode));
+    const cases = isLong ? all : all.filter((_one, index) => index % 3 === 0);
+    expect(await faultsOf(overGrpc(site), cases)).toEqual({});
+  });
+
   it("the MCP profile tools answers with the same envelopes", { timeout: 100_000 }, async () => {
     const transport = await overMcp(site);
     // Compression is the caller's choice there, and no argument.
@@ -60,5 +67,10 @@ describe("one daemon", () => {
 
 /** Arguments that are refused before a daemon hears of them have a test of their own: test/kernel/cli/tool.test.ts, test/mcp/profiles.test.ts. */
 function overTransports({ args, compress }: Case): boolean {
-  return compress === undefined && !/\\ud[89a-f]/i.test(JSON.stringify(args));
+  return compress === undefined && isUnicode({ args });
+}
+
+/** Whether protobuf can carry its arguments: it has no half characters. */
+function isUnicode({ args }: Pick<Case, "args">): boolean {
+  return !/\\ud[89a-f]/i.test(JSON.stringify(args));
 }

@@ -1,7 +1,11 @@
+import { join } from "node:path";
 import type { JsonObject } from "../../src/clients/sdk/index.ts";
 import { toolEnvelope } from "../../src/clients/sdk/index.ts";
+import { nodeFs } from "../../src/daemon/base/index.ts";
+import { type ConfinedRoot, createIgnoreRules } from "../../src/daemon/workspace/index.ts";
 import { runGin } from "../helpers/gin.ts";
 import { startBridge } from "../mcp/bridge.ts";
+import { fastDir } from "../unit/api/site.ts";
 import { openTools } from "../unit/tools/site.ts";
 import type { Step } from "./corpus.ts";
 
@@ -13,7 +17,10 @@ export interface Transport {
 
 /** CallTool over HTTP. */
 export async function overApi(): Promise<Transport> {
-  const site = await openTools();
+  const directory = fastDir();
+  // What is ignored is not recorded, here as in a daemon.
+  const around = async (root: ConfinedRoot) => ({ ignore: createIgnoreRules({ root, path: join(directory, "ws"), fs: nodeFs }) });
+  const site = await openTools({}, { directory, engine: { around } });
   let calls = 0;
   return {
     root: site.root,

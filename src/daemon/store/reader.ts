@@ -114,15 +114,15 @@ export function openReader(fs: Fs, directory: string): ClosableReader {
         generation,
         path,
       )?.path,
-    pathsTouched: (workspace, after, until, afterPath, limit) =>
-      all<{ path: string }>(
-        "SELECT DISTINCT path FROM touched WHERE workspace = ? AND path > ? AND generation > ? AND generation <= ? ORDER BY path LIMIT ?",
+    pathsTouched: (workspace, after, until, limit) =>
+      all<{ generation: number; path: string }>(
+        "SELECT generation, path FROM touched WHERE workspace = ? AND (generation, path) > (?, ?) AND generation <= ? ORDER BY generation, path LIMIT ?",
         workspace,
-        afterPath,
-        after,
+        after.generation,
+        after.path,
         until,
         limit,
-      ).map((row) => row.path),
+      ),
     lastTouch: (workspace, path) =>
       checkpointWhere(
         "workspace = ? AND generation = (SELECT max(generation) FROM touched WHERE workspace = ? AND path = ?)",

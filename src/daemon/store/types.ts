@@ -412,8 +412,13 @@ export interface StoreReader extends OriginReads, AnnotationReads, MemoryReads {
   undoCleared(workspace: number, principal: string): number;
   /** Where a generation renamed this path to; undefined when it did not. */
   renamedTo(workspace: number, path: string, generation: number): string | undefined;
-  /** Paths behind `afterPath` that generations (after, until] touched, in byte order. */
-  pathsTouched(workspace: number, after: number, until: number, afterPath: string, limit: number): string[];
+  /** What generations up to `until` touched, in their order and by path, behind one such place. By the rows' own key: however few a page has, it costs no more. */
+  pathsTouched(
+    workspace: number,
+    after: { readonly generation: number; readonly path: string },
+    until: number,
+    limit: number,
+  ): { readonly generation: number; readonly path: string }[];
   /** The newest checkpoint of the workspace that touched exactly this path. */
   lastTouch(workspace: number, path: string): Checkpoint | undefined;
   /** Whether any checkpoint found or left this content at exactly this path. */

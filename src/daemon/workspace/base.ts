@@ -9,7 +9,7 @@ import {
   type TreeNode,
 } from "../store/index.ts";
 import { CommitBuilder, type Line, viewAt } from "./commit-builder.ts";
-import { fileContent, linkContent } from "./content.ts";
+import { contentOf } from "./content.ts";
 import type { WorkspaceDeps } from "./deps.ts";
 import { checkPath, isSensitive } from "./files/index.ts";
 import type { GitEntry, GitReader } from "./git/index.ts";
@@ -48,7 +48,7 @@ export async function makeBase(deps: WorkspaceDeps, until: Line, head: HeadTree 
   const since = new Map(store.read.touchedOtherwise(row.rowid, until.generation).map((path) => [path, undefined]));
   const imported = (path: string): PathState =>
     since.has(path) ? store.read.firstImported(row.rowid, path) : store.trees.get(until.tree, path);
-  const git = deps.git;
+  const git = await deps.git;
   const changes =
     head === undefined || git === undefined
       ? await asImported(deps, until, [...since.keys()], imported)
@@ -109,7 +109,7 @@ async function asCommitted(
     check();
     await Promise.all(
       some.map(async ({ entry, seen }) => {
-        const content = await contentOf(deps, git, entry, seen, keeper);
+        const content = await committedAt(deps, git, entry, seen, keeper);
         if (content !== undefined) wanted.set(entry.path, content);
       }),
     );
@@ -167,7 +167,7 @@ function canHold(deps: WorkspaceDeps, until: Line, path: string): boolean {
 }
 
 /** What the base holds at a path of HEAD; undefined when its blob cannot be had, and then the base does not hold it. */
-async function contentOf(
+async function committedAt(
   deps: WorkspaceDeps,
   git: GitReader,
   entry: GitEntry,
@@ -184,7 +184,7 @@ async function contentOf(
       if (bytes === undefined ? await sameSize() : await git.isClean(entry, bytes)) return { ...seen, executable };
     }
     const blob = await git.blob(entry.blob);
-    const content = kind === "symlink" ? linkContent(blob) : fileContent(blob, executable);
+    const content = contentOf(blob, { kind, executable });
     if (blob.byteLength <= CAPTURE_BYTES) keeper.add(content.sha256, blob);
     return content;
   } catch (thrown) {

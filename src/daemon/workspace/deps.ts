@@ -27,6 +27,6 @@ export interface WorkspaceDeps {
   readonly watcher?: Watcher;
   /** What is not tracked by itself. Default: everything is, except where another repository begins. */
   readonly ignore?: IgnoreRules;
-  /** The repository whose work tree the directory is in; closed with the workspace. Default none. */
-  readonly git?: GitReader;
+  /** The repository whose work tree the directory is in; closed with the workspace. Default none. A promise never rejects: nobody is kept waiting for git before it is needed. */
+  readonly git?: GitReader | Promise<GitReader | undefined>;
 }

@@ -1,6 +1,6 @@
 import { GinError } from "../base/index.ts";
 import { type Hash, type PathState, sameState } from "../store/index.ts";
-import { fileContent, linkContent, modeFor, NEW_FILE_MODE } from "./content.ts";
+import { contentOf, modeFor, NEW_FILE_MODE } from "./content.ts";
 import type { Observed } from "./observe.ts";
 import { expectation, type Slot, vacated } from "./targets.ts";
 import type { EditInput, MergeHunk, MergeSide, PathMerger, SaveInput } from "./types.ts";
@@ -139,7 +139,7 @@ async function mergeSlot(
 }
 
 function clean(slot: Slot, seen: Observed, side: MergeSide): { side: MergeSide; stale: Stale } {
-  const mergedSha256 = side === null ? undefined : contentOf(side)?.sha256;
+  const mergedSha256 = side === null ? undefined : stateOf(side)?.sha256;
   return { side, stale: { slot, seen, merge: "clean", mergedSha256, hunks: [] } };
 }
 
@@ -152,15 +152,14 @@ function conflict(
   return { side: undefined, stale: { slot, seen, merge, mergedSha256: undefined, hunks } };
 }
 
-function contentOf(side: MergeSide): PathState {
-  if (side === null) return null;
-  return side.kind === "symlink" ? linkContent(side.bytes) : fileContent(side.bytes, side.executable);
+function stateOf(side: MergeSide): PathState {
+  return side === null ? null : contentOf(side.bytes, side);
 }
 
 function decide(view: JudgeView, slot: Slot, settled: ReadonlyMap<Slot, MergeSide>): Decided {
   const seen = seenAt(view, slot.path);
   const side = finalSide(view, slot, seen, settled);
-  const after = contentOf(side);
+  const after = stateOf(side);
   const merged = settled.has(slot) && !vacated(slot);
   const from = slot.arrival === undefined ? seen : seenAt(view, slot.arrival.from);
   const before = from.content?.kind === "file" ? from.mode : NEW_FILE_MODE;

@@ -164,7 +164,8 @@ export class Look {
   }
 
   async #readHead(): Promise<HeadTree | undefined> {
-    const { git, log, row } = this.#deps;
+    const { log, row } = this.#deps;
+    const git = await this.#deps.git;
     if (git === undefined) return undefined;
     try {
       const { commit } = await git.head(this.#end);

@@ -150,7 +150,7 @@ export class Tracker {
   }
 
   async git(): Promise<GitFacts | undefined> {
-    const head = await this.#deps.git?.headNow();
+    const head = await (await this.#deps.git)?.headNow();
     if (head === undefined) return undefined;
     const headCommit = head.commit ?? "";
     const baseCommit = this.#baseCommit;
@@ -165,7 +165,7 @@ export class Tracker {
     await this.#deps.watcher?.close();
     await this.#running;
     for (const waiter of this.#waiters.splice(0)) waiter.reject(new GinError("BUSY", "the workspace is being closed"));
-    await this.#deps.git?.close();
+    await (await this.#deps.git)?.close();
     if (!this.#host.stopped()) await this.#cache.flush().catch((thrown: unknown) => this.#cacheLost(thrown));
   }
 
@@ -276,8 +276,10 @@ export class Tracker {
 
   /** The rules of the user and the repository; without them those in the tree still hold. True when they are others now. */
   async #readRules(): Promise<boolean> {
-    const { git, ignore, clock, log } = this.#deps;
-    if (git === undefined || ignore === undefined || clock.monotonicMs() - this.#rulesMs < OUTER_RULES_MS) return false;
+    const { ignore, clock, log } = this.#deps;
+    if (ignore === undefined || clock.monotonicMs() - this.#rulesMs < OUTER_RULES_MS) return false;
+    const git = await this.#deps.git;
+    if (git === undefined) return false;
     try {
       const moved = ignore.setOuter(await git.outerRules());
       this.#rulesMs = clock.monotonicMs();

@@ -6,6 +6,7 @@ import { startDaemon, type TestDaemon } from "../../helpers/daemon.ts";
 import { ginBin, runGin } from "../../helpers/gin.ts";
 import { runCommand } from "../../helpers/process.ts";
 import { tempHost } from "../../helpers/temp.ts";
+import { onDemand } from "../../mcp/setup.ts";
 import { drive } from "../../unit/cli/drive.ts";
 import { fakeDaemon } from "../../unit/sdk/fake-daemon.ts";
 
@@ -210,6 +211,14 @@ describe("gin tool, against one daemon", () => {
       { numRuns: Math.ceil(300 * SCALE), seed },
     );
   });
+});
+
+test("--schema needs no workspace, which a call of a tool does", async () => {
+  const { host } = onDemand();
+  const schema = await runGin(["tool", "--schema"], { host, cwd: host });
+  expect([schema.code, JSON.parse(schema.stdout)[0].function.name]).toEqual([0, "read_file"]);
+  const call = await runGin(["tool", "list_tools"], { host, cwd: host });
+  expect([call.code, JSON.parse(call.stdout).error_code]).toEqual([1, "workspace_not_found"]);
 });
 
 test("without a daemon the envelope says so, with status 3", async () => {

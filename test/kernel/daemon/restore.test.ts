@@ -46,6 +46,11 @@ describe("a restore", () => {
     expect(refused).toMatchObject({ restored: false, reason: "INVALID_REQUEST" });
     expect((refused as NotRestoredLine).suggestion).toContain("--replace");
 
+    // A copy that a killed restore left goes with the next one that is not refused.
+    mkdirSync(join(host, "data", "restoring-killed"));
+    writeFileSync(join(host, "data", "restoring-killed", "store.db"), "half");
+    expect(restore({ backup, host })).toMatchObject({ restored: false });
+    expect(existsSync(join(host, "data", "restoring-killed"))).toBe(true);
     const done = restore({ backup, host, replace: true }) as RestoredLine;
     expect(done).toMatchObject({ restored: true, data: join(host, "data"), workspaces: [{ generation: 1, root }] });
     expect(readdirSync(done.moved_aside).sort()).toContain("store.db");

@@ -42,3 +42,17 @@ export function readTarget(path: string): string {
   const found = /^\/proc\/self\/fd\/\d+/.exec(path);
   return found === null ? path : readlinkSync(found[0]) + path.slice(found[0].length);
 }
+
+/** Waits until something holds of a workspace, asked whenever its head has moved; then whoever waited for that move has had its turn as well. */
+export async function until(site: Pick<Site, "workspace">, holds: () => boolean, what: string, withinMs = 20_000): Promise<void> {
+  await new Promise<void>((resolve, reject) => {
+    const late = setTimeout(() => end(() => reject(new Error(`not within ${withinMs} ms: ${what}`))), withinMs);
+    const off = site.workspace.onChange(() => holds() && end(() => setImmediate(resolve)));
+    function end(told: () => void): void {
+      clearTimeout(late);
+      off();
+      told();
+    }
+    if (holds()) end(resolve);
+  });
+}

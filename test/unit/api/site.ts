@@ -97,7 +97,7 @@ export interface SiteOptions {
   /** Whether the engine imports the whole tree, and what it is told of the disk. */
   readonly engine?: Pick<
     NonNullable<Parameters<typeof openEngine>[1]>,
-    "import" | "ignore" | "watcher" | "git" | "fs" | "failPoints" | "boot" | "store" | "clock"
+    "import" | "ignore" | "watcher" | "git" | "fs" | "failPoints" | "boot" | "store" | "clock" | "around"
   >;
 }
 

@@ -72,6 +72,26 @@ describe("a collector", () => {
     await collector.close();
   });
 
+  it("asks of a few new generations without going through all that was ever touched", async () => {
+    const { store, line } = await place();
+    const many = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, index) => [`d/f${index}`, "x"]));
+    await line.save(many(600), { journal: [] });
+    await line.save({ "d/f1": "y" }, { journal: [] });
+    await line.save({ "d/f1": "z", g: "g" }, { journal: [] });
+    const first = { generation: 2, path: "" };
+    expect(store.read.pathsTouched(line.rowid, first, 3, 2)).toEqual([
+      { generation: 2, path: "d/f1" },
+      { generation: 3, path: "d/f1" },
+    ]);
+    expect(store.read.pathsTouched(line.rowid, { generation: 3, path: "d/f1" }, 3, 2)).toEqual([{ generation: 3, path: "g" }]);
+    const asked: string[] = [];
+    const keepOrigin = async (_: number, path: string): Promise<void> => void asked.push(path);
+    const collector = createCollector({ store, ...parts, quotaBytes: 2 ** 30, keepOrigin });
+    await collector.collect({ dryRun: false, targetBytes: 0 });
+    expect([asked.length, new Set(asked).size, asked.at(-1)]).toEqual([601, 601, "g"]);
+    await collector.close();
+  });
+
   it("that failed by itself leaves the store alone for an hour, and then tries again", async () => {
     const { store } = await place();
     let runs = 0;

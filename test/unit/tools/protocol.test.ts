@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { READ_ONLY_TOOLS, toolEnvelope } from "../../../src/clients/sdk/index.ts";
-import { REASONS, type Reason } from "../../../src/daemon/base/index.ts";
+import { nodeFs, REASONS, type Reason, systemClock } from "../../../src/daemon/base/index.ts";
 import { codeOf, TOOL_CODES, TOOLS } from "../../../src/daemon/tools/index.ts";
 import { TOOL_NAMES } from "../../../src/daemon/tools/table.ts";
 import { repo } from "../../helpers/repo.ts";
@@ -25,6 +25,22 @@ describe("CallTool's envelope", () => {
       facts: { reason: "UNSUPPORTED", requested: "run_shell" },
     });
     expect(answer.error).toContain("not part of this version");
+  });
+
+  it("what the system does not let us read is permission_denied, a walk that takes too long is timeout", async () => {
+    let late = 0;
+    const clock = { ...systemClock, monotonicMs: () => systemClock.monotonicMs() + late };
+    const openSync: typeof nodeFs.openSync = (path, ...how) => {
+      if (String(path).endsWith("/locked"))
+        throw Object.assign(new Error("EACCES"), { code: "EACCES", errno: -13, syscall: "open" });
+      if (String(path).endsWith("/slow")) late += 61_000;
+      return nodeFs.openSync(path, ...how);
+    };
+    const site = await openTools({ locked: "x\n", "slow/d/a": "x\n" }, { clock, engine: { fs: { ...nodeFs, openSync } } });
+    const denied = await site.call("read_file", { path: "locked" });
+    expect(denied).toMatchObject({ ok: false, error_code: "permission_denied", facts: { reason: "IO_FAILED", errno: "EACCES" } });
+    const walked = await site.call("list_dir", {});
+    expect(walked).toMatchObject({ ok: false, error_code: "timeout", facts: { reason: "DEADLINE_EXCEEDED" } });
   });
 
   it("ListTools has all 22 in catalog order, each with a risk and whether it can run", async () => {

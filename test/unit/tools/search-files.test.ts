@@ -2,7 +2,6 @@ import { createHash } from "node:crypto";
 import { mkdirSync, symlinkSync, unlinkSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test, vi } from "vitest";
-import { searchFiles } from "../../../src/daemon/tools/search/search-files.ts";
 import { caller } from "../api/site.ts";
 import { type Envelope, openTools, type ToolSite } from "./site.ts";
 
@@ -288,43 +287,6 @@ describe("search_files", () => {
     expect((await json(site, { pattern: "needle" })).places).toEqual(["real/a.txt:1"]);
     expect((await json(site, { pattern: "needle", path: "link" })).places).toEqual(["real/a.txt:1"]);
     expect((await site.call("search_files", { pattern: "root", path: "out" })).error_code).toBe("path_outside_sandbox");
-  });
-
-  test("a search that was begun before the disk was looked at is stopped before another one begins in its stead", async () => {
-    let tree = "before";
-    const begun: { readonly tree: string; readonly stopped: () => boolean; readonly others: boolean[] }[] = [];
-    const none = { binary: 0, too_large: 0, not_kept: 0 };
-    const context = {
-      signal: new AbortController().signal,
-      caller: { paths: undefined },
-      workspace: {
-        rowid: 1,
-        state: () => ({ head: tree }),
-        tree: () => tree,
-        canonical: (path: string) => path,
-        sync: async () => {
-          tree = "after";
-          return { head: tree };
-        },
-        settle: async () => {
-          tree = "after";
-          return { head: tree };
-        },
-      },
-      authorise: () => {},
-      cursors: { open: () => undefined, seal: () => "sealed" },
-      search: {
-        lines: async ({ where }: { where: { tree: string } }, signal: AbortSignal) => {
-          begun.push({ tree: where.tree, stopped: () => signal.aborted, others: begun.map((one) => one.stopped()) });
-          return { hits: [], files: [], total: 0, totalFiles: 0, searched: 0, skipped: none };
-        },
-      },
-    };
-    await searchFiles.run({ pattern: "x" }, context as never);
-    expect(begun.map(({ tree, others }) => [tree, others])).toEqual([
-      ["before", []],
-      ["after", [true]],
-    ]);
   });
 
   test("a caller with path prefixes finds only what is below them", async () => {

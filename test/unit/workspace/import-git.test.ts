@@ -177,6 +177,26 @@ it("holds few contents of the base in memory at once, and lets others have their
   expect(most).toBeLessThan(6_000_000);
 });
 
+it("is served before git has answered, and imported after", async () => {
+  git("init", "-q", "-b", "main");
+  put("a", "a\n");
+  git("add", "-A");
+  git("commit", "-q", "-m", "one");
+  let answer = (): void => {};
+  const asked = new Promise<void>((resolve) => (answer = resolve));
+  const site = await openSite(directory, {
+    import: true,
+    around: async (confined) => ({ git: asked.then(async () => (await around(confined)).git) }),
+  });
+  atTeardown(() => site.close());
+  const read = await site.workspace.readHead("a", { authorise: () => {}, content: true });
+  expect(read.kind === "file" && Buffer.from(read.bytes).toString()).toBe("a\n");
+  expect(site.workspace.importProgress().done).toBe(false);
+  answer();
+  await imported(site);
+  expect(site.store.read.workspaces()[0]?.gitCommit).toBe(git("rev-parse", "HEAD"));
+});
+
 it("tells where HEAD is, and that it moved", async () => {
   git("init", "-q", "-b", "main");
   put("a", "a\n");

@@ -15,7 +15,7 @@ import { atTeardown } from "../../helpers/teardown.ts";
 import { tempDir } from "../../helpers/temp.ts";
 import { hashOf } from "../../kernel/workspace/model.ts";
 import { openSite, type Site, saveInput } from "../../kernel/workspace/site.ts";
-import { imported, loggedOf, readTarget, shifted, treeOf } from "../../kernel/workspace/whole.ts";
+import { imported, loggedOf, readTarget, shifted, treeOf, until } from "../../kernel/workspace/whole.ts";
 import { collect, limits } from "../store/gc-model.ts";
 
 const hash = (value: string): string => hashOf(Buffer.from(value));
@@ -82,12 +82,8 @@ const someIgnored: IgnoreRules = {
   setOuter: () => false,
 };
 
-async function generation(site: Site, wanted: number): Promise<void> {
-  const until = performance.now() + 20_000;
-  while (site.workspace.state().generation < wanted) {
-    if (performance.now() > until) throw new Error(`generation ${site.workspace.state().generation}, not ${wanted}`);
-    await new Promise((resolve) => setTimeout(resolve, 5));
-  }
+function generation(site: Site, wanted: number): Promise<void> {
+  return until(site, () => site.workspace.state().generation >= wanted, `generation ${wanted}`);
 }
 
 describe("a look at the whole tree", () => {

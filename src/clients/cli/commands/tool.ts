@@ -68,7 +68,7 @@ function message({ tool, args, compress, requestId }: ToolRequest): JsonObject {
   return { tool, arguments: args, ...(compress && { compress }), ...(requestId !== "" && { request_id: requestId }) };
 }
 
-/** As the tool `list_tools` gives it, made here of ListTools: that needs no workspace, and a call of the tool would open one. */
+/** As the tool `list_tools` gives it, made here of ListTools: that needs no workspace, and a call of the tool does. */
 async function schema(context: Context, name: string | undefined): Promise<undefined> {
   if (name !== undefined) throw new UsageError("--schema is of all tools: it takes no NAME");
   const { functionSchema } = await import("../tool/schema.ts");

@@ -23,10 +23,15 @@ export function putObjects(work: Work, objects: readonly NewObject[]): void {
     // Without a place it was known before the transaction.
     if (place === undefined || insert.run(blob(sha256), CODEC.side, size, place.segment, place.offset, null).changes === 0)
       continue;
-    work
-      .statement("INSERT INTO segment(id, bytes) VALUES (?, ?) ON CONFLICT(id) DO UPDATE SET bytes = max(bytes, excluded.bytes)")
-      .run(place.segment, place.offset + size);
+    putSegment(work, place, size);
   }
+}
+
+/** Notes that a side segment holds a content: what lies beyond the last one is a torn tail. */
+export function putSegment(work: Work, place: { readonly segment: number; readonly offset: number }, bytes: number): void {
+  work
+    .statement("INSERT INTO segment(id, bytes) VALUES (?, ?) ON CONFLICT(id) DO UPDATE SET bytes = max(bytes, excluded.bytes)")
+    .run(place.segment, place.offset + bytes);
 }
 
 /** Keeps tree nodes under their hashes. */

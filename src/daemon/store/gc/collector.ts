@@ -51,6 +51,8 @@ const READERS_MS = 2_000;
 const PAUSE_MS = 2;
 const UPKEEP_PAUSE_MS = 20;
 const BACKUP_PAUSE_MS = 250;
+/** Touched paths read at once. */
+const PATHS = 256;
 /** Runs after which history stays where it is. */
 const ROUNDS = 4;
 /** A run that could not meet the quota is tried again after this share of it was written, or after an hour. */
@@ -181,20 +183,23 @@ class SliceDriver implements Collector {
     let lost = 0;
     let why: unknown;
     for (const { workspace, from, to } of thinning) {
-      let path = "";
-      for (;;) {
-        const paths = store.read.pathsTouched(workspace, from, to, path, 256);
-        for (const one of paths) {
+      const asked = new Set<string>();
+      for (let after = { generation: from + 1, path: "" }; ; ) {
+        const touched = store.read.pathsTouched(workspace, after, to, PATHS);
+        for (const { path } of touched) {
           if (signal.aborted) return;
+          if (asked.has(path)) continue;
+          asked.add(path);
           try {
-            await keepOrigin(workspace, one, to, signal);
+            await keepOrigin(workspace, path, to, signal);
           } catch (thrown) {
             lost++;
             why ??= thrown;
           }
-          path = one;
         }
-        if (paths.length === 0) break;
+        const last = touched.at(-1);
+        if (last === undefined) break;
+        after = last;
       }
     }
     if (lost > 0) log.warn({ paths: lost, err: toGinError(why) }, "origins of some paths could not be kept");

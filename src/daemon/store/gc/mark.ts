@@ -2,8 +2,8 @@ import { blob } from "../rows.ts";
 import { decode } from "../trees/node.ts";
 import type { Work } from "../work.ts";
 import { LIVE, type Needs } from "./needs.ts";
-import type { Pace } from "./pace.ts";
 import type { rootsOf } from "./roots.ts";
+import type { Slice } from "./slice.ts";
 import type { Timeline } from "./timeline.ts";
 
 const PAGE = 500;
@@ -12,25 +12,25 @@ const PAGE = 500;
 export type Taken = ReturnType<typeof rootsOf>;
 
 /** Marks what must stay, then how long everything else is needed by old checkpoints. */
-export function* mark(work: Work, pace: Pace, needs: Needs, roots: Taken, timeline: Timeline): Generator<undefined, void> {
+export function* mark(work: Work, slice: Slice, needs: Needs, roots: Taken, timeline: Timeline): Generator<undefined, void> {
   for (const sha256 of roots.objects) {
     needs.object(sha256, LIVE);
-    if (pace.spend(1)) yield;
+    if (slice.spend(1)) yield;
   }
-  for (const tree of roots.trees) yield* markTree(pace, needs, tree, LIVE, true);
-  yield* markTouched(work, pace, needs, timeline);
+  for (const tree of roots.trees) yield* markTree(slice, needs, tree, LIVE, true);
+  yield* markTouched(work, slice, needs, timeline);
   // Newest first: a node is walked once, for the newest tree that has it.
   for (let place = timeline.order.length; place > 0; place--) {
     const listed = timeline.order[place - 1];
     const checkpoint = listed?.lineage.checkpoints[listed.at];
     if (listed === undefined || checkpoint === undefined || checkpoint.generation < listed.lineage.start) continue;
-    yield* markTree(pace, needs, checkpoint.tree, place, false);
-    if (pace.spend(1)) yield;
+    yield* markTree(slice, needs, checkpoint.tree, place, false);
+    if (slice.spend(1)) yield;
   }
 }
 
 /** Marks the nodes of a tree, and its contents where asked. */
-function* markTree(pace: Pace, needs: Needs, root: Uint8Array, until: number, contents: boolean): Generator<undefined, void> {
+function* markTree(slice: Slice, needs: Needs, root: Uint8Array, until: number, contents: boolean): Generator<undefined, void> {
   const stack: Uint8Array[] = [root];
   for (let hash = stack.pop(); hash !== undefined; hash = stack.pop()) {
     const data = needs.walk(hash, until);
@@ -43,7 +43,7 @@ function* markTree(pace: Pace, needs: Needs, root: Uint8Array, until: number, co
         else if (contents) needs.object(blob(entry.content.sha256), until);
       }
     }
-    if (pace.spend("parts" in node ? 4 : 2 + node.entries.length)) yield;
+    if (slice.spend("parts" in node ? 4 : 2 + node.entries.length)) yield;
   }
 }
 
@@ -51,7 +51,7 @@ function* markTree(pace: Pace, needs: Needs, root: Uint8Array, until: number, co
  * A content of an old tree stands in a newer head, or some later checkpoint replaced it: then that one's row has it as what was
  * there before, and the last tree that needs it is the one just before. So rows tell what trees need, without walking them.
  */
-function* markTouched(work: Work, pace: Pace, needs: Needs, timeline: Timeline): Generator<undefined, void> {
+function* markTouched(work: Work, slice: Slice, needs: Needs, timeline: Timeline): Generator<undefined, void> {
   const sql =
     "SELECT generation, path, before_sha256 AS before FROM touched WHERE workspace = ? AND (generation, path) > (?, ?) ORDER BY generation, path LIMIT ?";
   for (const lineage of timeline.lineages) {
@@ -71,7 +71,7 @@ function* markTouched(work: Work, pace: Pace, needs: Needs, timeline: Timeline):
       const last = rows.at(-1);
       if (last === undefined || rows.length < PAGE) break;
       ({ generation, path } = last);
-      if (pace.spend(rows.length)) yield;
+      if (slice.spend(rows.length)) yield;
     }
   }
 }

@@ -1,7 +1,7 @@
 import { CODEC } from "../objects.ts";
 import type { Work } from "../work.ts";
 import { LIVE, type Needs } from "./needs.ts";
-import type { Pace } from "./pace.ts";
+import type { Slice } from "./slice.ts";
 import type { Timeline } from "./timeline.ts";
 
 /** Bytes of a row's keys and cells, its index included. */
@@ -35,7 +35,7 @@ export interface Measured {
 /** Adds up every row. `youngFrom`: contents from this row on that nothing names are in their grace. */
 export function* measure(
   work: Work,
-  pace: Pace,
+  slice: Slice,
   needs: Needs,
   { order, keptBytes }: Timeline,
   youngFrom: number,
@@ -66,7 +66,7 @@ export function* measure(
     }
     from = rows.at(-1)?.seq ?? from;
     if (rows.length < PAGE) break;
-    if (pace.spend(rows.length)) yield;
+    if (slice.spend(rows.length)) yield;
   }
   const nodes = "SELECT seq, length(data) AS data FROM node WHERE seq > ? AND seq <= ? ORDER BY seq LIMIT ?";
   for (let from = 0; ; ) {
@@ -74,7 +74,7 @@ export function* measure(
     for (const { seq, data } of rows) add(needs.ofNode(seq), rowBytes(data), 0);
     from = rows.at(-1)?.seq ?? from;
     if (rows.length < PAGE) break;
-    if (pace.spend(rows.length)) yield;
+    if (slice.spend(rows.length)) yield;
   }
   return { needed, bytes, contents, side };
 }

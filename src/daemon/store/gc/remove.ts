@@ -2,7 +2,7 @@ import type { FailPoint } from "../../base/index.ts";
 import type { Work } from "../work.ts";
 import type { Decision } from "./decide.ts";
 import type { Needs } from "./needs.ts";
-import type { Pace } from "./pace.ts";
+import type { Slice } from "./slice.ts";
 import type { Lineage } from "./timeline.ts";
 
 const PAGE = 200;
@@ -20,7 +20,7 @@ export interface Removed {
 /** Removes the contents and tree nodes that the decision gives up, as far as nothing has named them since. */
 export function* removeContents(
   work: Work,
-  pace: Pace,
+  slice: Slice,
   needs: Needs,
   decision: Decision,
   youngFrom: number,
@@ -33,7 +33,7 @@ export function* removeContents(
     top: needs.topObject,
     point: "gc.objects",
   } as const;
-  yield* sweep(work, pace, sweptObjects, (seq) => {
+  yield* sweep(work, slice, sweptObjects, (seq) => {
     const until = needs.ofObject(seq);
     if (until === 0 ? seq >= youngFrom && !decision.young : until > decision.thinned) return false;
     if (until === 0) removed.unreachable++;
@@ -42,7 +42,7 @@ export function* removeContents(
   });
   const nodes = "SELECT seq, length(data) AS bytes FROM node WHERE seq > ? AND seq < ? ORDER BY seq LIMIT ?";
   const sweptNodes = { select: nodes, remove: "DELETE FROM node WHERE seq = ?", top: needs.topNode, point: "gc.nodes" } as const;
-  yield* sweep(work, pace, sweptNodes, (seq) => needs.ofNode(seq) <= decision.thinned);
+  yield* sweep(work, slice, sweptNodes, (seq) => needs.ofNode(seq) <= decision.thinned);
 }
 
 /** A table to go through: how, up to which row, and the fail point of each slice. */
@@ -55,7 +55,7 @@ interface Swept {
 
 function* sweep(
   work: Work,
-  pace: Pace,
+  slice: Slice,
   { select, remove, top, point }: Swept,
   goes: (seq: number) => boolean,
 ): Generator<undefined, void> {
@@ -66,7 +66,7 @@ function* sweep(
       from = seq;
       const gone = goes(seq);
       if (gone) work.statement(remove).run(seq);
-      if (pace.spend(gone ? 4 + bytes / PIECE_BYTES : 1)) {
+      if (slice.spend(gone ? 4 + bytes / PIECE_BYTES : 1)) {
         work.hit(point);
         yield;
         break;
@@ -86,7 +86,7 @@ const UNNEEDED = `DELETE FROM checkpoint WHERE workspace = @workspace AND genera
 /** Removes the rows of checkpoints before a generation; heads, bases, open saves' and those that annotations need stay. */
 export function* removeCheckpoints(
   work: Work,
-  pace: Pace,
+  slice: Slice,
   { workspace }: Lineage,
   before: number,
   removed: Removed,
@@ -102,7 +102,7 @@ export function* removeCheckpoints(
       from = generation;
       const { changes } = work.statement(UNNEEDED).run({ workspace, generation, id });
       removed.checkpoints += changes;
-      if (pace.spend(8 + anchors / 8)) {
+      if (slice.spend(8 + anchors / 8)) {
         yield;
         break;
       }
@@ -111,8 +111,8 @@ export function* removeCheckpoints(
   }
   work.hit("gc.rows");
   yield;
-  yield* removeOrphans(work, pace, workspace, before, "touched", "path");
-  yield* removeOrphans(work, pace, workspace, before, "undone", "position");
+  yield* removeOrphans(work, slice, workspace, before, "touched", "path");
+  yield* removeOrphans(work, slice, workspace, before, "undone", "position");
   work.hit("gc.touched");
   yield;
 }
@@ -120,7 +120,7 @@ export function* removeCheckpoints(
 /** Rows of checkpoints that are not there, generation by generation: there may be very many of one. */
 function* removeOrphans(
   work: Work,
-  pace: Pace,
+  slice: Slice,
   workspace: number,
   before: number,
   table: "touched" | "undone",
@@ -139,10 +139,10 @@ function* removeOrphans(
     if (kept.get(workspace, generation) === undefined) {
       for (;;) {
         const { changes } = remove.run(workspace, generation, PAGE);
-        if (pace.spend(4 + changes * 8)) yield;
+        if (slice.spend(4 + changes * 8)) yield;
         if (changes < PAGE) break;
       }
-    } else if (pace.spend(1)) yield;
+    } else if (slice.spend(1)) yield;
     from = generation;
   }
 }
@@ -153,7 +153,7 @@ function* removeOrphans(
  */
 export function* removeSpans(
   work: Work,
-  pace: Pace,
+  slice: Slice,
   workspace: number,
   before: number,
   between: boolean,
@@ -174,7 +174,7 @@ export function* removeSpans(
       last = row;
     }
     if (rows.length === 0) return;
-    if (pace.spend(rows.length * 4)) yield;
+    if (slice.spend(rows.length * 4)) yield;
   }
 }
 

@@ -4,10 +4,10 @@ import { type Decision, decide } from "./decide.ts";
 import { mark } from "./mark.ts";
 import { measure, usedBytes } from "./measure.ts";
 import { Needs } from "./needs.ts";
-import { Pace } from "./pace.ts";
 import { type Removed, removeCheckpoints, removeContents, removeSpans, vacuum } from "./remove.ts";
 import { rootsOf } from "./roots.ts";
 import { compactSegments } from "./segments.ts";
+import { Slice } from "./slice.ts";
 import { type Lineage, readTimeline, type Timeline } from "./timeline.ts";
 import type { GarbageOptions, GarbageReport, GarbageStep, Thinning } from "./types.ts";
 
@@ -35,10 +35,10 @@ function* slices(
   roots: ReturnType<typeof rootsOf>,
   youngFrom: number,
 ): Generator<GarbageStep, GarbageReport> {
-  const pace = new Pace(options.slicePieces);
-  const timeline = yield* told(readTimeline(work, pace, options), LOOK);
-  yield* told(mark(work, pace, needs, roots, timeline), LOOK);
-  const measured = yield* told(measure(work, pace, needs, timeline, youngFrom), LOOK);
+  const slice = new Slice(options.slicePieces);
+  const timeline = yield* told(readTimeline(work, slice, options), LOOK);
+  yield* told(mark(work, slice, needs, roots, timeline), LOOK);
+  const measured = yield* told(measure(work, slice, needs, timeline, youngFrom), LOOK);
   const before = usedBytes(work);
   const decision = decide(measured, timeline, before, options);
   if (options.dryRun) return wouldBe(measured, decision, timeline, before);
@@ -51,14 +51,14 @@ function* slices(
   work.hit("gc.announced");
   yield { phase: "announced", durable: false };
   const removed: Removed = { unreachable: 0, thinned: 0, checkpoints: 0 };
-  yield* told(removeContents(work, pace, needs, decision, youngFrom, removed), REMOVE);
+  yield* told(removeContents(work, slice, needs, decision, youngFrom, removed), REMOVE);
   for (const lineage of timeline.lineages) {
     const rowsBefore = Math.min(lineage.head, Math.max(lineage.first, generationAfter(lineage, decision.rows)));
-    yield* told(removeCheckpoints(work, pace, lineage, rowsBefore, removed), REMOVE);
+    yield* told(removeCheckpoints(work, slice, lineage, rowsBefore, removed), REMOVE);
     const keptFrom = thinning.find(({ workspace }) => workspace === lineage.workspace)?.to ?? lineage.keptFrom;
-    yield* told(removeSpans(work, pace, lineage.workspace, keptFrom, rowsBefore > 0), REMOVE);
+    yield* told(removeSpans(work, slice, lineage.workspace, keptFrom, rowsBefore > 0), REMOVE);
   }
-  for (const step of compactSegments(work, pace, measured.side, needs.topObject)) {
+  for (const step of compactSegments(work, slice, measured.side, needs.topObject)) {
     yield { phase: step === "wait" ? "wait" : "remove", durable: step === "durable" };
   }
   yield* told(vacuum(work), REMOVE);

@@ -1,8 +1,9 @@
 import { GinError } from "../../base/index.ts";
+import { putSegment } from "../commands/put.ts";
 import { CODEC, sha256 } from "../objects.ts";
 import { hex } from "../rows.ts";
 import type { Work } from "../work.ts";
-import type { Pace } from "./pace.ts";
+import type { Slice } from "./slice.ts";
 
 /** Bytes moved in one slice at most, but for a single content that is larger. */
 const MOVE_BYTES = 4 * 1024 * 1024;
@@ -16,7 +17,7 @@ export type SideStep = "durable" | "wait" | undefined;
  */
 export function* compactSegments(
   work: Work,
-  pace: Pace,
+  slice: Slice,
   rows: ReadonlyMap<number, readonly number[]>,
   after: number,
 ): Generator<SideStep, void> {
@@ -29,7 +30,7 @@ export function* compactSegments(
   for (const { id, bytes } of segments) {
     if (id >= side.current) break;
     const of = held.get(id) ?? [];
-    if (pace.spend(of.length + 1)) yield undefined;
+    if (slice.spend(of.length + 1)) yield undefined;
     if (fill(work, of) * 2 >= bytes || !(yield* move(work, id, of))) continue;
     yield "durable";
     // Rows in a copy that is being made may still name it.
@@ -88,11 +89,7 @@ function* move(work: Work, segment: number, rows: readonly number[]): Generator<
       work
         .statement("UPDATE object SET segment = ?, offset = ? WHERE sha256 = ?")
         .run(place.segment, place.offset, Buffer.from(sha, "hex"));
-      work
-        .statement(
-          "INSERT INTO segment(id, bytes) VALUES (?, ?) ON CONFLICT(id) DO UPDATE SET bytes = max(bytes, excluded.bytes)",
-        )
-        .run(place.segment, place.offset + length);
+      putSegment(work, place, length);
     }
     work.hit("gc.moved");
     yield undefined;

@@ -1,6 +1,6 @@
 import type { Work } from "../work.ts";
-import type { Pace } from "./pace.ts";
 import { IMPORTING } from "./roots.ts";
+import type { Slice } from "./slice.ts";
 import type { GarbageOptions } from "./types.ts";
 
 /** A checkpoint's row as gc sees it. */
@@ -56,13 +56,13 @@ export class Timeline {
 }
 
 /** Reads the rows of all checkpoints. */
-export function* readTimeline(work: Work, pace: Pace, options: GarbageOptions): Generator<undefined, Timeline> {
+export function* readTimeline(work: Work, slice: Slice, options: GarbageOptions): Generator<undefined, Timeline> {
   const lineages: Lineage[] = [];
   const workspaces = work
     .statement(`SELECT rowid, generation, kept_from FROM workspace WHERE rowid NOT IN (${IMPORTING}) ORDER BY rowid`)
     .all() as { rowid: number; generation: number; kept_from: number }[];
   for (const { rowid, generation, kept_from: keptFrom } of workspaces) {
-    const checkpoints = yield* readCheckpoints(work, pace, rowid);
+    const checkpoints = yield* readCheckpoints(work, slice, rowid);
     const open = work.statement("SELECT coalesce(min(generation), ?) AS least FROM open_save WHERE workspace = ?");
     const { least } = open.get(generation, rowid) as { least: number };
     const first = Math.min(firstKept(checkpoints, options), generation, least);
@@ -75,7 +75,7 @@ export function* readTimeline(work: Work, pace: Pace, options: GarbageOptions): 
   return new Timeline(lineages, bytes);
 }
 
-function* readCheckpoints(work: Work, pace: Pace, workspace: number): Generator<undefined, Listed[]> {
+function* readCheckpoints(work: Work, slice: Slice, workspace: number): Generator<undefined, Listed[]> {
   const found: Listed[] = [];
   const sql =
     "SELECT generation, time_ms, tree, touched, length(message) AS text FROM checkpoint WHERE workspace = ? AND generation > ? ORDER BY generation LIMIT ?";
@@ -91,7 +91,7 @@ function* readCheckpoints(work: Work, pace: Pace, workspace: number): Generator<
       found.push({ generation, timeMs, tree, bytes: CHECKPOINT_BYTES + text + touched * TOUCHED_BYTES });
     }
     if (rows.length < PAGE) return found;
-    if (pace.spend(rows.length)) yield;
+    if (slice.spend(rows.length)) yield;
   }
 }
 

@@ -32,11 +32,6 @@ export interface SettleOptions {
   readonly include?: string | undefined;
   /** Whether names alone are wanted: a file that is not recorded is not read. Default false. */
   readonly names?: boolean;
-  /**
-   * Told, before the record is brought up to date, what would be searched if nothing had changed outside: looking at the whole disk takes as long as the
-   * search, and mostly finds nothing.
-   */
-  readonly early?: (guess: Searched) => void;
 }
 
 /**
@@ -55,10 +50,8 @@ export async function settle(context: ReadContext, args: JsonMap, query: JsonMap
 async function first(context: ReadContext, asked: string, options: SettleOptions): Promise<Searched> {
   const { workspace, signal, store } = context;
   const { include, names = false } = options;
-  const before = workspace.state().head;
   const likely = canonical(context, asked);
   if (likely !== undefined) mayLook(context, likely);
-  if (likely !== undefined && before !== "") options.early?.(recorded(context, { checkpoint: before, path: likely }, include));
   const { head: checkpoint } = await workspace.settle(signal);
   const path = canonical(context, asked);
   if (path === undefined) return { ...recorded(context, { checkpoint, path: asked }, undefined), nothing: "path_not_found" };

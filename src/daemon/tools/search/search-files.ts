@@ -1,8 +1,8 @@
 import { GinError } from "../../base/index.ts";
-import type { LineAnswer, LineHit, LineQuery, Scope, ShownText, Skipped } from "../../search/index.ts";
+import type { LineAnswer, LineHit, ShownText, Skipped } from "../../search/index.ts";
 import { compileGlob, SHOWN_CHARACTERS } from "../../search/index.ts";
 import { flagArg, numberArg, textArg } from "../args.ts";
-import type { JsonMap, NextCall, ReadContext, Tool, ToolResult } from "../types.ts";
+import type { JsonMap, NextCall, Tool, ToolResult } from "../types.ts";
 import { type Searched, settle } from "./scope.ts";
 
 /** Matching lines a page has when nothing is said. */
@@ -57,20 +57,10 @@ export const searchFiles: Tool = {
       by: format === "filenames" ? ("files" as const) : ("lines" as const),
       contextLines: format === "filenames" ? 0 : numberArg(args, "context_lines", 0),
     };
-    const early = new EarlySearch(context, query);
-    let searched: Searched;
-    let answer: LineAnswer;
-    try {
-      searched = await settle(context, args, asked, {
-        include: include === "" ? undefined : include,
-        early: (guess) => early.begin(guess),
-      });
-      answer = await lines(args, early.of(searched) ?? context.search.lines({ ...query, where: searched.where }, context.signal));
-      // Contents may have been given up while a later page was made: then its figures are not those of the first one.
-      if (answer.skipped.not_kept > 0 && textArg(args, "cursor") !== "") await settle(context, args, asked, {});
-    } finally {
-      early.end();
-    }
+    const searched = await settle(context, args, asked, { include: include === "" ? undefined : include });
+    const answer = await lines(args, context.search.lines({ ...query, where: searched.where }, context.signal));
+    // Contents may have been given up while a later page was made: then its figures are not those of the first one.
+    if (answer.skipped.not_kept > 0 && textArg(args, "cursor") !== "") await settle(context, args, asked, {});
     const found = { answer, searched, offset, format };
     const next = nextCall(found, args, () => context.cursors.seal(asked, searched.bound));
     const facts = factsOf(found, next);
@@ -82,42 +72,6 @@ export const searchFiles: Tool = {
     return withNext({ result: text, meta: facts }, next);
   },
 };
-
-/** A search that runs while the disk is looked at, of what is recorded already: its answer counts if that look finds nothing. */
-class EarlySearch {
-  readonly #context: ReadContext;
-  readonly #query: Omit<LineQuery, "where">;
-  readonly #stop = new AbortController();
-  #guess: { readonly where: Scope; readonly answer: Promise<LineAnswer> } | undefined;
-
-  constructor(context: ReadContext, query: Omit<LineQuery, "where">) {
-    this.#context = context;
-    this.#query = query;
-  }
-
-  begin({ where }: Searched): void {
-    if ("bytes" in where) return;
-    const signal = AbortSignal.any([this.#context.signal, this.#stop.signal]);
-    const answer = this.#context.search.lines({ ...this.#query, where }, signal);
-    // Whoever takes it sees its failure; nobody else need.
-    answer.catch(() => undefined);
-    this.#guess = { where, answer };
-  }
-
-  /** The answer for what was settled; undefined when that is something else, and then nobody waits for it. */
-  of({ where }: Searched): Promise<LineAnswer> | undefined {
-    const guess = this.#guess;
-    if (guess !== undefined && !("bytes" in where) && guess.where.tree === where.tree && guess.where.path === where.path)
-      return guess.answer;
-    this.end();
-    return undefined;
-  }
-
-  /** Stops what nobody waits for. */
-  end(): void {
-    this.#stop.abort();
-  }
-}
 
 /** An answer; a pattern that cannot be read is refused with the call that looks for it as it stands. */
 async function lines(args: JsonMap, answer: Promise<LineAnswer>): Promise<LineAnswer> {

@@ -93,11 +93,10 @@ async function dry(
   absent: boolean,
 ): Promise<ToolResult> {
   const target = await current(context, path, checksum);
-  const sha256 = sha256Of(content);
   if (target === undefined) {
     return {
       result: `[dry-run] would create ${path} (${content.byteLength} bytes)`,
-      meta: { path, bytes: content.byteLength, sha256, created: true },
+      meta: { path, bytes: content.byteLength, sha256: sha256Of(content), created: true },
     };
   }
   if (absent) {
