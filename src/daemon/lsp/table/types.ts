@@ -30,6 +30,11 @@ export interface ServerSpec {
   readonly runs: string;
   /** Whether references and renames see files that were never opened; false: the room opens what it must, or says partial. */
   readonly wholeProject: boolean;
+  /**
+   * Names of files that say what belongs to a project, where a server knows only projects of which a file is open (queries/cover.ts opens what holds the word asked
+   * about). Default: it knows the workspace without.
+   */
+  readonly projects?: readonly string[];
   /** Whether it answers workspace/diagnostic. */
   readonly shutdownParams?: "none" | "null";
   readonly env?: Readonly<Record<string, string>>;
