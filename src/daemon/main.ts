@@ -33,13 +33,12 @@ import {
   watchIdle,
 } from "./host/index.ts";
 import { Hosting } from "./hosting.ts";
+import { startServers, withWorkspaces } from "./language-servers.ts";
 import { createLeases } from "./lease/index.ts";
 import { Lifecycle } from "./lifecycle.ts";
 import { openTcp } from "./listen.ts";
 import { callerKey, createListener, type Listener } from "./listener/index.ts";
 import { refreshLocalToken } from "./local-token.ts";
-import { noServers } from "./lsp-none.ts";
-import { lspWorkspace } from "./lsp-workspace.ts";
 import { createMemory } from "./memory/index.ts";
 import { createGate, createTokens, mayTouch } from "./policy/index.ts";
 import { createSearch } from "./search/index.ts";
@@ -105,7 +104,7 @@ async function serve(options: DaemonOptions, paths: HostPaths, config: Config, l
     keepOrigin: (workspace, path, generation, signal) => origins.keepSpans(workspace, path, generation, signal),
     importing: () => hosting.importing(),
   });
-  const servers = noServers();
+  const servers = startServers(config, () => hosting.workspaces().map(({ root }) => root), { clock, random, log });
   const hosting = new Hosting({
     paths,
     store,
@@ -161,7 +160,7 @@ async function serve(options: DaemonOptions, paths: HostPaths, config: Config, l
     annotations,
     memory,
     search,
-    lsp: { ...servers, of: (hosted, workspace) => lspWorkspace(store, hosted, workspace) },
+    lsp: withWorkspaces(servers, store),
     host: control,
     tokens,
     callerOf: (values) => values.get(callerKey),

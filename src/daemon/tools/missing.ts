@@ -17,21 +17,6 @@ function missing(name: string, { risk, why, description, features, intents = [] 
 
 const NO_SHELL = "the shell is not part of this version";
 const NO_WEB = "web tools are not part of this version";
-const NO_SERVERS = "language servers are not part of this version";
-
-const CODE_WORDS = [
-  "definition",
-  "reference",
-  "hover",
-  "symbol",
-  "diagnostic",
-  "rename",
-  "lsp",
-  "caller",
-  "usage",
-  "declaration",
-  "declared",
-];
 
 /** Tools that no room stands behind yet: listed, so that nobody has to guess, and refused by name. */
 export const missingTools: readonly MissingTool[] = [
@@ -51,21 +36,6 @@ export const missingTools: readonly MissingTool[] = [
     description: "Run a small graph of commands and tools, each step decided by the one before.",
     features: ["steps", "conditions", "parallel"],
     intents: [{ points: 10, any: ["plan", "workflow", "pipeline", "step", "conditional", "conditionally"] }],
-  }),
-  missing("lsp_query", {
-    risk: "read_only",
-    why: NO_SERVERS,
-    description:
-      "Ask a language server about one place in a file: definition, references, hover, symbols, diagnostics, rename preview.",
-    features: ["definition", "references", "hover", "symbols", "diagnostics", "rename"],
-    intents: [{ points: 10, any: CODE_WORDS }],
-  }),
-  missing("lsp_batch", {
-    risk: "read_only",
-    why: NO_SERVERS,
-    description: "Ask language servers several questions at once.",
-    features: ["batch", "definition", "references", "diagnostics"],
-    intents: [{ points: 12, any: ["batch", "multiple", "several", "many"], also: [CODE_WORDS] }],
   }),
   missing("web_fetch", {
     risk: "network",

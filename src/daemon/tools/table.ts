@@ -6,6 +6,8 @@ import { readFile } from "./files/read-file.ts";
 import { statFile } from "./files/stat-file.ts";
 import { listDir } from "./list/list-dir.ts";
 import { listTools } from "./list/list-tools.ts";
+import { lspBatch } from "./lsp/batch.ts";
+import { lspQuery } from "./lsp/query.ts";
 import { memory } from "./memory/index.ts";
 import { missingTools } from "./missing.ts";
 import { applyPatch } from "./patch/apply-patch.ts";
@@ -61,6 +63,8 @@ const RUNNING: readonly AnyTool[] = [
   undo,
   searchReplace,
   memory,
+  lspQuery,
+  lspBatch,
 ];
 
 /** The table from which validation, lists, schema, docs and tests come. */

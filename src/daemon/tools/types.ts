@@ -1,5 +1,6 @@
 import type { Caller, Clock, GinError, Json, Log, Random, Scope } from "../base/index.ts";
 import type { Differ } from "../history/index.ts";
+import type { LspAnswer, LspAsk } from "../lsp/index.ts";
 import type { Memory } from "../memory/index.ts";
 import type { Search } from "../search/index.ts";
 import type { RequestRow, Store } from "../store/index.ts";
@@ -62,6 +63,11 @@ export interface ToolResult {
   readonly checkpoint?: string;
 }
 
+/** Language servers, asked in the name of the call: about its workspace, with the caller's rights. */
+export interface ToolServers {
+  ask(question: Omit<LspAsk, "workspace" | "authorise" | "visible" | "signal">): Promise<LspAnswer>;
+}
+
 /** Everything a read-only tool works with. One a call. */
 export interface ReadContext {
   readonly caller: Caller;
@@ -70,6 +76,7 @@ export interface ReadContext {
   readonly differ: Differ;
   readonly memory: Memory;
   readonly search: Search;
+  readonly servers: ToolServers;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;

@@ -17,16 +17,16 @@ import { createAnnotations } from "../../../src/daemon/annotation/index.ts";
 import { type Api, createApi, type HostControl, type Hosted } from "../../../src/daemon/api/index.ts";
 import { type Caller, type Clock, type Log, SCOPES, systemClock, systemRandom } from "../../../src/daemon/base/index.ts";
 import { createAnchors, createDiffer, createOrigins } from "../../../src/daemon/history/index.ts";
+import { withWorkspaces } from "../../../src/daemon/language-servers.ts";
 import { createLeases, type Leases } from "../../../src/daemon/lease/index.ts";
 import { callerKey } from "../../../src/daemon/listener/index.ts";
 import type { Lsp } from "../../../src/daemon/lsp/index.ts";
-import { noServers } from "../../../src/daemon/lsp-none.ts";
-import { lspWorkspace } from "../../../src/daemon/lsp-workspace.ts";
 import { createMemory } from "../../../src/daemon/memory/index.ts";
 import { createTokens, mayTouch } from "../../../src/daemon/policy/index.ts";
 import { createSearch } from "../../../src/daemon/search/index.ts";
 import { createCollector, type Store } from "../../../src/daemon/store/index.ts";
 import type { Workspace } from "../../../src/daemon/workspace/index.ts";
+import { noServers } from "../../helpers/lsp/none.ts";
 import { atTeardown } from "../../helpers/teardown.ts";
 import { fastTemp, openSite as openEngine } from "../../kernel/workspace/site.ts";
 
@@ -181,7 +181,7 @@ export async function openApi(options: SiteOptions = {}): Promise<ApiSite> {
     annotations: createAnnotations({ store, lines, mayTouch, clock, random: systemRandom, log }),
     memory: createMemory({ store, clock, log }),
     search,
-    lsp: { ...(options.lsp ?? noServers()), of: (one, actor) => lspWorkspace(store, one, actor) },
+    lsp: withWorkspaces(options.lsp ?? noServers(), store),
     host: fakeHost(store, hosted, shutdowns),
     tokens: createTokens({ store, clock, random: systemRandom, log }),
     callerOf: (values) => values.get(callerKey),

@@ -1,7 +1,7 @@
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import { CapabilitiesResponseSchema, type OperationSchema } from "../../../gen/gin/v1/context_pb.ts";
 import type { Caller } from "../../base/index.ts";
-import { type Ground, type Handlers, stateIn } from "../invocation.ts";
+import { type Ground, type Handlers, stateIn, type Target } from "../invocation.ts";
 import { LIMITS } from "../limits.ts";
 import {
   fieldOf,
@@ -35,7 +35,7 @@ export function capabilitiesHandlers(ground: Ground): Pick<Handlers, "capabiliti
           ...STREAM_KEYS.filter((key) => mayCall(call.caller, STREAMS[key])).map(toStream),
         ],
         limits: Object.entries(LIMITS).map(([name, { value, unit }]) => ({ name, value: BigInt(value), unit })),
-        features: features(ground, call.caller),
+        features: features(ground, call.caller, call.target),
       }),
   };
 }
@@ -56,13 +56,13 @@ function toStream(key: StreamKey): MessageInitShape<typeof OperationSchema> {
 }
 
 /** The host's features, with what the api knows better for this caller in their place. */
-function features(ground: Ground, caller: Caller): FeatureFact[] {
-  const own = featuresOf(ground, caller);
+function features(ground: Ground, caller: Caller, target: Target | undefined): FeatureFact[] {
+  const own = featuresOf(ground, caller, target);
   return [...own, ...ground.host.features().filter((fact) => own.every((one) => one.name !== fact.name))];
 }
 
 /** Features the api itself decides. */
-function featuresOf(ground: Ground, caller: Caller): FeatureFact[] {
+function featuresOf(ground: Ground, caller: Caller, target: Target | undefined): FeatureFact[] {
   const needed = leaseRequired(ground, caller);
   return [
     {
@@ -81,7 +81,15 @@ function featuresOf(ground: Ground, caller: Caller): FeatureFact[] {
     { name: "merge", value: "three-way", note: "ON_CONFLICT_MERGE merges disjoint hunks; adjacent changes conflict" },
     { name: "upload", value: "disabled", note: "Upload is not part of this version: send text or data" },
     { name: "shell", value: "disabled", note: "running commands is not part of this version" },
-    { name: "language_servers", value: "disabled", note: "language servers are not part of this version" },
+    { name: "language_servers", value: "enabled", note: serversNote(ground, target) },
     { name: "web", value: "disabled", note: "fetching from the web is not part of this version" },
   ];
+}
+
+/** Those of the workspace spoken of, each with its state; `gin lsp status` tells more. */
+function serversNote(ground: Ground, target: Target | undefined): string {
+  if (target === undefined) return "name a workspace to hear which it has";
+  const servers = ground.lsp.servers(ground.lsp.of(target, target.workspace));
+  if (servers.length === 0) return "none is for a file of this workspace";
+  return servers.map(({ server, state }) => `${server} ${state}`).join(", ");
 }

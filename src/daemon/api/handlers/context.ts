@@ -13,16 +13,20 @@ import { type Ground, type Handlers, type Invocation, stateIn, type Target, targ
 import { invalid, LIMITS, toCount, utf8Bytes } from "../limits.ts";
 import { toCheckpoint } from "./checkpoint.ts";
 import { toLease, visibleLease } from "./lease.ts";
+import { toServer } from "./lsp-answer.ts";
 import { baseOf } from "./snapshot.ts";
 
 /** Parts of Context that can be asked for alone. */
-const SECTIONS: readonly string[] = ["root", "leases", "history", "changes", "import", "watcher", "git"];
+const SECTIONS: readonly string[] = ["root", "leases", "history", "changes", "import", "watcher", "git", "servers"];
 
 /** Leases shown unless everything was asked for; the rest comes from ListLeases. */
 const SOME_LEASES = 5;
 
 /** Bytes of intents and paths shown unless everything was asked for: Context stays within 4 kB. */
 const LEASE_TEXT_BYTES = 512;
+
+/** Language servers shown unless everything was asked for. */
+const SOME_SERVERS = 8;
 
 /** Paths shown of each change unless everything was asked for. */
 const SOME_PATHS = 5;
@@ -56,6 +60,7 @@ async function context(ground: Ground, request: ContextRequest, call: Invocation
     ...(wants("import") ? { import: toProgress(target.workspace.importProgress()) } : {}),
     ...(wants("watcher") ? { watcher: watcherOf(target.workspace.watching()) } : {}),
     ...(wants("git") ? await gitOf(ground, target) : {}),
+    ...(wants("servers") ? { trusted: target.trusted, servers: serversOf(ground, request, call) } : {}),
   });
 }
 
@@ -89,6 +94,13 @@ async function gitOf(ground: Ground, target: Target) {
     ground.log.warn({ workspace: target.id, reason: toGinError(thrown).reason }, "the work tree's repository could not be asked");
     return {};
   }
+}
+
+/** Unless everything was asked for, without what they said on their standard error: Context stays within 4 kB. */
+function serversOf(ground: Ground, request: ContextRequest, call: Invocation) {
+  const target = targetOf(call);
+  const all = ground.lsp.servers(ground.lsp.of(target, target.workspace)).map((one) => toServer(one, call.caller));
+  return request.full ? all : all.slice(0, SOME_SERVERS).map((one) => ({ ...one, stderrTail: "" }));
 }
 
 /** The caller's own first, with their fences. */

@@ -45,7 +45,8 @@ export function askOf(request: LspRequest, asking: Asking, field = ""): LspAsk {
   checkSize("lsp_paths", request.paths.length, at("paths"));
   checkSize("list_max_entries", request.only.length, at("only"));
   if (request.ifHash !== "" && !isHash(request.ifHash)) throw invalid(at("if_hash"), "must be a SHA-256 in lower-case hex");
-  if (OF_A_FILE.includes(action) && request.path === "") throw invalid(at("path"), `${action} is about a file`);
+  const byName = AT_A_PLACE.includes(action) && request.symbol !== "" && request.line === undefined;
+  if (OF_A_FILE.includes(action) && request.path === "" && !byName) throw invalid(at("path"), `${action} is about a file`);
   checkPlace(request, action, at);
   if (action === "rename" && request.newName === "") throw invalid(at("new_name"), "rename needs the new name");
   if (action === "view" && request.view === "") throw invalid(at("view"), "must be the view of a location outside");

@@ -7,7 +7,7 @@ import {
   ListToolsResponseSchema,
 } from "../../../gen/gin/v1/tool_pb.ts";
 import type { Scope } from "../../base/index.ts";
-import { requireScope } from "../../policy/index.ts";
+import { mayTouch, requireScope } from "../../policy/index.ts";
 import type { DetailRow, RequestRow } from "../../store/index.ts";
 import {
   type AdmittedCall,
@@ -87,6 +87,7 @@ class CallContext implements WriteContext {
   readonly differ: WriteContext["differ"];
   readonly memory: WriteContext["memory"];
   readonly search: WriteContext["search"];
+  readonly servers: WriteContext["servers"];
   readonly clock: WriteContext["clock"];
   readonly random: WriteContext["random"];
   readonly log: WriteContext["log"];
@@ -111,6 +112,16 @@ class CallContext implements WriteContext {
     this.differ = ground.differ;
     this.memory = ground.memory;
     this.search = ground.search;
+    this.servers = {
+      ask: (question) =>
+        ground.lsp.ask({
+          ...question,
+          workspace: ground.lsp.of(target, target.workspace),
+          authorise: this.authorise,
+          visible: (path) => mayTouch(call.caller, path),
+          signal: call.signal,
+        }),
+    };
     this.clock = ground.clock;
     this.random = ground.random;
     this.log = ground.log;

@@ -54,6 +54,8 @@ export const searchReplace: Tool = {
       any: ["replace", "regex", "rename", "substitute"],
       also: [["across", "bulk", "many", "repo", "files", "everywhere"]],
     },
+    // A language server renames too, but by what a name means and not by a pattern.
+    { points: 12, any: ["regex", "pattern"], also: [["replace"], ["across", "bulk", "many", "repo", "files", "everywhere"]] },
   ],
   changes: (args) => !flagArg(args, "dry_run"),
   run,

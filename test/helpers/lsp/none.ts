@@ -1,5 +1,5 @@
-import { GinError } from "./base/index.ts";
-import type { Lsp } from "./lsp/index.ts";
+import { GinError } from "../../../src/daemon/base/index.ts";
+import type { Lsp } from "../../../src/daemon/lsp/index.ts";
 
 /** A host without language servers: it says so to whoever asks. */
 export function noServers(): Lsp {
