@@ -51,6 +51,7 @@ const asked = new Map();
 let nextId = 1;
 let processId = null;
 let grandchild;
+let grandchildUp;
 let files;
 let able;
 let shutdown = false;
@@ -59,7 +60,10 @@ if (ignores.has("sigterm")) process.on("SIGTERM", () => {});
 if (options.stderr !== undefined) process.stderr.write(options.stderr);
 if (options.stderrBytes !== undefined) spam(options.stderrBytes);
 if (options.grandchild === true) {
-  grandchild = spawn(process.execPath, ["-e", "process.on('SIGTERM',()=>{});setInterval(()=>{},1e6)"], { stdio: "ignore" }).pid;
+  const script = "process.on('SIGTERM', () => {}); setInterval(() => {}, 1e6); console.log('deaf')";
+  const child = spawn(process.execPath, ["-e", script], { stdio: ["ignore", "pipe", "ignore"] });
+  grandchild = child.pid;
+  grandchildUp = new Promise((resolve) => child.stdout.once("data", resolve));
 }
 if (options.pidFile !== undefined) writeFileSync(options.pidFile, `${process.pid}\n${grandchild ?? ""}\n`);
 
@@ -143,9 +147,12 @@ async function act(action, message) {
       notify(action.method, action.params);
       return false;
     case "deaf":
-      // Its destruction leaves the descriptor open.
-      process.stdin.destroy();
-      closeSync(0);
+      process.stdin.on("error", () => {}).destroy();
+      try {
+        closeSync(0);
+      } catch {
+        // Its destruction closed it already; it leaves it open most times.
+      }
       return true;
     case "spam":
       spam(action.bytes);
@@ -176,8 +183,9 @@ function begin({ progress, ready, watch }) {
 
 /** The server's life, beside its abilities. */
 const LIFE = {
-  initialize(params) {
+  async initialize(params) {
     processId = params.processId;
+    await grandchildUp;
     const offered = params.capabilities?.general?.positionEncodings ?? ["utf-16"];
     const encoding = offered.includes(options.encoding) ? options.encoding : "utf-16";
     files = new Files(params.rootUri, encoding, options.fresh === true);
