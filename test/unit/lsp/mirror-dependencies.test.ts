@@ -4,6 +4,7 @@ import { describe, expect, test } from "vitest";
 import { nodeFs } from "../../../src/daemon/base/index.ts";
 import { createDependencies } from "../../../src/daemon/lsp/mirror/dependencies.ts";
 import { tempDir } from "../../helpers/temp.ts";
+import { later, mirrorSite } from "./mirror-site.ts";
 
 function project(...folders: string[]) {
   const root = tempDir("deps");
@@ -96,5 +97,21 @@ describe("dependencies", () => {
     };
     const { look } = createDependencies({ fs: { ...nodeFs, lstatIfThereSync: fault }, root: "/r", folders: [""] });
     expect(look).toThrow("EIO");
+  });
+
+  test("a sync that finds them changed ends the run, and is refused until there is another", async () => {
+    const { write, look } = project();
+    look();
+    const { mirror, run, stopped } = mirrorSite({ "a.ts": "1" }, { dependencies: { look } });
+    await mirror.open("a.ts", later());
+    write("node_modules/.package-lock.json");
+    const refused = { reason: "NOT_READY", facts: { server: "fake" } };
+    await expect(mirror.sync(later())).rejects.toMatchObject({ ...refused, facts: { state: "starting" } });
+    await expect(mirror.sync(later())).rejects.toMatchObject({ ...refused, facts: { state: "crashed" } });
+    expect(stopped).toEqual(["dependencies changed (node_modules/.package-lock.json)"]);
+    expect(run.methods()).toEqual(["textDocument/didOpen"]);
+    const next = mirrorSite({ "a.ts": "1" }, { dependencies: { look } });
+    await next.mirror.sync(later());
+    expect(next.stopped).toEqual([]);
   });
 });

@@ -97,6 +97,10 @@ export class FakeWorkspace implements LspWorkspace {
   #state(): State {
     return { incarnation: "in_1", generation: this.#generation, epoch: 1, head: "ck_1" };
   }
+  /** What a server finds at a path: what is recorded, though more may stand on disk, as nobody can know of what came and went unseen. */
+  seen(path: string): Buffer | undefined {
+    return path.startsWith(this.ignored) ? this.disk.get(path) : this.#of(this.#tree).get(path);
+  }
   tree = () => this.#tree;
   /** Gives a tree up, as gc does. */
   forget(tree: string): void {
@@ -255,7 +259,7 @@ export class FakeRun implements Run {
   }
   #look(uri: string): void {
     const path = decodeURIComponent(uri).slice("file:///w/root/".length);
-    const bytes = this.#workspace.disk.get(path);
+    const bytes = this.#workspace.seen(path);
     if (bytes === undefined) this.files.delete(path);
     else this.files.set(path, bytes.toString());
   }

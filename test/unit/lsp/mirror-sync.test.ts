@@ -53,6 +53,58 @@ describe("what changed is told", () => {
     expect(since).not.toBe(workspace.tree());
   });
 
+  test("what changed and changed back is told: the server may have read it in between", async () => {
+    const { workspace, run, mirror } = mirrorSite({ "a.ts": "1", "b.ts": "1" });
+    await mirror.sync(later());
+    const steps = async (count: number) => {
+      for (let step = 0; step < count; step++) {
+        workspace.write("a.ts", `${step}`);
+        workspace.write("new.ts", `${step}`);
+        workspace.record();
+      }
+      workspace.write("a.ts", "1");
+      workspace.disk.delete("new.ts");
+      await mirror.sync(later());
+      return told(run);
+    };
+    expect(await steps(1)).toEqual([["~a.ts", "-new.ts"]]);
+    expect(await steps(200)).toEqual([["~a.ts", "-new.ts"]]);
+    await mirror.sync(later());
+    expect(told(run)).toEqual([]);
+  });
+
+  test("the head that moves while it is told: the next sync tells the rest", async () => {
+    const { workspace, run, mirror } = mirrorSite({ "a.ts": "1", "ignored/x": "1" });
+    await mirror.open("ignored/x", later());
+    run.sent.length = 0;
+    workspace.write("a.ts", "2");
+    workspace.afterRead = async () => {
+      for (let step = 0; step < 100; step++) {
+        workspace.write("a.ts", `${step}`);
+        workspace.record();
+      }
+      workspace.write("a.ts", "2");
+      workspace.record();
+      workspace.afterRead = async () => {};
+    };
+    const first = await mirror.sync(later());
+    expect([first.generation, told(run)]).toEqual([2, [["~a.ts"]]]);
+    expect((await mirror.sync(later())).generation).toBe(103);
+    expect(told(run)).toEqual([["~a.ts"]]);
+  });
+
+  test("a trail that cannot be followed hurts nobody but this run", async () => {
+    const { workspace, mirror, stopped } = mirrorSite({ "a.ts": "1" });
+    await mirror.sync(later());
+    workspace.forget(workspace.tree());
+    for (let step = 0; step < 70; step++) {
+      workspace.write("a.ts", `x${step}`);
+      workspace.record();
+    }
+    await expect(mirror.sync(later())).rejects.toMatchObject({ facts: { state: "crashed" } });
+    expect(stopped).toEqual(["what changed since it was told cannot be found out any more"]);
+  });
+
   test("many events come in several messages", async () => {
     const { workspace, run, mirror } = mirrorSite({}, { limits: { events: 1_000 } });
     for (let index = 0; index < 2_500; index++) workspace.write(`f${index}`, "");

@@ -1,13 +1,5 @@
 import { errnoOf, type Fs } from "../../base/index.ts";
-
-/** Looks at what package managers leave behind in folders that are ignored and so not watched. */
-export interface Dependencies {
-  /**
-   * Markers that are not as they were at the last look, workspace-relative, in no order; none at the first look. What a server knows of
-   * dependencies is old then, and it is to be started again. Some twenty calls to the file system, no reads of contents.
-   */
-  look(): readonly string[];
-}
+import type { Dependencies } from "./types.ts";
 
 /** What looking needs. */
 export interface DependenciesParts {

@@ -90,6 +90,23 @@ export class Documents {
     return { path, uri, languageId, version, text: shown };
   }
 
+  /** Those that are open at the server; that they were looked at is no use of them. */
+  shown(): Map<string, Document> {
+    const found = new Map<string, Document>();
+    for (const { path, uri, languageId, version, shown } of this.#open.values()) {
+      if (shown !== undefined) found.set(path, { path, uri, languageId, version, text: shown });
+    }
+    return found;
+  }
+
+  /** Closes and opens a document as it is, in one step; undefined when it is not open. */
+  again(path: string): Promise<void> | undefined {
+    const open = this.#open.get(path);
+    if (open?.shown === undefined) return undefined;
+    const { shown } = open;
+    return Promise.all([this.#tell(open, undefined), this.#tell(open, shown)]).then(() => {});
+  }
+
   /** Opens a document at its content. */
   add(path: string, base: IndexedText, fromDisk: boolean): Promise<void> {
     return this.#tell(this.#entry(path, base, fromDisk), base);

@@ -41,7 +41,20 @@ class RunMirror implements Mirror {
   readonly #unrecorded = new Map<string, Promise<Text | undefined>>();
   #closed = false;
 
-  constructor({ run, workspace, clock, server, since, languageId, stop, folder = "", aliases = [], limits = {} }: MirrorParts) {
+  constructor(parts: MirrorParts) {
+    const {
+      run,
+      workspace,
+      clock,
+      server,
+      since,
+      languageId,
+      stop,
+      dependencies,
+      folder = "",
+      aliases = [],
+      limits = {},
+    } = parts;
     this.workspace = workspace;
     this.#limits = { ...MIRROR_LIMITS, ...limits };
     this.#bound = { clock, server };
@@ -69,6 +82,7 @@ class RunMirror implements Mirror {
       wire: this.run,
       uris: this.#uris,
       since,
+      dependencies,
       events: this.#limits.events,
       tried: (path) => this.#overlay.at(path),
     });
@@ -118,6 +132,20 @@ class RunMirror implements Mirror {
       await sent;
       if (document !== undefined) return document;
     }
+  }
+
+  documents(): ReadonlyMap<string, Document> {
+    return this.#documents.shown();
+  }
+
+  async reopen(path: string, deadline: Deadline): Promise<Document> {
+    this.#mustBeOpen();
+    if (this.#overlay.at(path) !== undefined) return this.open(path, deadline);
+    const sent = this.#documents.again(path);
+    const document = sent === undefined ? undefined : this.#documents.use(path);
+    if (document === undefined) return this.open(path, deadline);
+    await within(this.#bound, deadline, `opening ${path}`, async () => sent);
+    return document;
   }
 
   async trim(keep: ReadonlySet<string>): Promise<void> {

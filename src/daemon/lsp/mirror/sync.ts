@@ -1,10 +1,10 @@
 import { GinError, Pace } from "../../base/index.ts";
-import type { TreeDifference } from "../../store/index.ts";
 import type { Deadline } from "../session/types.ts";
 import type { LspWorkspace } from "../types.ts";
 import { type Contents, ifText, type Loaded } from "./contents.ts";
 import type { Documents, Open } from "./documents.ts";
-import type { Synced } from "./types.ts";
+import { Trail } from "./trail.ts";
+import type { Dependencies, Synced } from "./types.ts";
 import type { Uris } from "./uri.ts";
 import { type FileEvent, WATCHED, type Watched } from "./watched.ts";
 import type { Wire } from "./wire.ts";
@@ -19,6 +19,7 @@ export interface SyncParts extends Bound {
   readonly contents: Contents;
   readonly watched: Watched;
   readonly stop: (why: string) => void;
+  readonly dependencies: Dependencies | undefined;
   /** Tree from before the server's start. */
   readonly since: string;
   /** File events in a message. */
@@ -52,15 +53,18 @@ export class Sync {
   readonly #unhear: () => void;
   #running: Batch | undefined;
   #next: Batch | undefined;
+  readonly #trail: Trail;
+  /** Where the trail went could not be followed. */
+  #lost = false;
   #told: Synced | undefined;
-  #tree: string;
   #generation = 0;
 
   constructor(parts: SyncParts) {
     this.#parts = parts;
-    this.#tree = parts.since;
+    this.#trail = new Trail(parts.workspace, parts.since);
     this.#unhear = parts.workspace.onChange(({ generation }) => {
       this.#generation = generation;
+      this.#follow();
     });
   }
 
@@ -117,34 +121,65 @@ export class Sync {
   async #settleAndTell(signal: AbortSignal): Promise<Synced> {
     const { workspace } = this.#parts;
     const settled = await workspace.settle(signal);
+    this.#lookAtDependencies();
     // The head may have moved on since: the listener knows how far, and the tree is the one of now.
     this.#generation = Math.max(this.#generation, settled.generation);
     const target: Synced = { generation: this.#generation, tree: workspace.tree() };
-    const events = await this.#changes(target.tree, signal);
-    const plan = await this.#plan(target.tree, signal);
-    await Promise.all(this.#tell(target, events, plan));
+    this.#follow();
+    if (this.#lost) this.#fellBehind();
+    const reach = this.#trail.hold(target.tree);
+    try {
+      const events = await this.#events(reach, signal);
+      const plan = await this.#plan(target.tree, signal);
+      const sends = this.#tell(target, events, plan);
+      this.#trail.told(reach);
+      await Promise.all(sends);
+    } finally {
+      this.#trail.release();
+    }
     return target;
   }
 
+  /** The head moved: whoever tells us is not to be hurt by what we cannot follow. */
+  #follow(): void {
+    if (this.#lost) return;
+    try {
+      this.#trail.add(this.#parts.workspace.tree());
+    } catch {
+      this.#lost = true;
+    }
+  }
+
+  #lookAtDependencies(): void {
+    const { dependencies, stop, server } = this.#parts;
+    const [marker] = dependencies?.look() ?? [];
+    if (marker === undefined) return;
+    stop(`dependencies changed (${marker})`);
+    throw notReady(server, "starting", `the language server is started again, as dependencies changed (${marker})`);
+  }
+
   /** What is different on disk from what was told. */
-  async #changes(tree: string, signal: AbortSignal): Promise<FileEvent[]> {
-    const { workspace, clock, server, stop } = this.#parts;
+  async #events(reach: number, signal: AbortSignal): Promise<FileEvent[]> {
+    const { clock } = this.#parts;
     const events: FileEvent[] = [];
-    if (tree === this.#tree) return events;
     const pace = new Pace(clock, signal);
     try {
-      for (const difference of workspace.changes(this.#tree, tree)) {
+      for (const event of this.#trail.events(reach)) {
         await pace.next();
-        const type = typeOf(difference);
-        if (type !== undefined) events.push({ path: difference.path, type });
+        events.push(event);
       }
     } catch (thrown) {
       if (thrown instanceof GinError && thrown.reason === "CANCELLED") throw thrown;
-      // A tree so old that it is no longer kept: only a fresh start knows the files now.
-      stop("what changed since it was told cannot be found out any more");
-      throw notReady(server, "crashed", "the language server is started again, as it fell too far behind");
+      this.#fellBehind();
     }
     return events;
+  }
+
+  /** A tree is not kept any more: only a fresh start knows the files now. */
+  #fellBehind(): never {
+    const { server, stop } = this.#parts;
+    stop("what changed since it was told cannot be found out any more");
+    throw notReady(server, "crashed", "the language server is started again, as it fell too far behind");
   }
 
   /** What every open document is to hold. Others may be opened meanwhile, at the state told before: they are looked at as well. */
@@ -171,14 +206,15 @@ export class Sync {
       if (fromDisk && loaded?.text.sha256 !== base?.sha256) extra.push({ path, type: loaded === undefined ? 3 : 2 });
     }
     const known = new Set(found.map(({ path }) => path));
-    const wanted = [...found, ...extra.filter(({ path }) => !known.has(path))].filter(({ path }) => tried(path) !== null);
+    // That a file is there is not said while its absence is tried: putting it back says it.
+    const all = [...found, ...extra.filter(({ path }) => !known.has(path))];
+    const wanted = all.filter(({ path, type }) => type === 3 || tried(path) !== null);
     const events = watched.take(wanted);
     if (events === "lost") {
       stop("it registered what it watches after too much had changed");
       throw notReady(server, "crashed", "the language server is started again, as it fell too far behind");
     }
     this.#told = target;
-    this.#tree = target.tree;
     const sends: Promise<void>[] = [];
     const rebase = (open: Open, loaded: Loaded | undefined) =>
       sends.push(documents.rebase(open.path, loaded?.text, loaded?.fromDisk ?? false, tried(open.path) !== undefined));
@@ -200,13 +236,6 @@ export class Sync {
     }
     return sends;
   }
-}
-
-/** Undefined when only something that servers do not see changed: whether it is executable. */
-function typeOf({ before, after }: TreeDifference): FileEvent["type"] | undefined {
-  if (before === null) return 1;
-  if (after === null) return 3;
-  return before.sha256 === after.sha256 && before.kind === after.kind ? undefined : 2;
 }
 
 /** A content that the disk has moved on from cannot be told: the document is closed, and opened again when it is asked about. */

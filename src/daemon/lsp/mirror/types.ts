@@ -52,6 +52,15 @@ export interface Pushed {
   readonly current: boolean;
 }
 
+/** Looks at what package managers leave behind in folders that are ignored and so not watched. */
+export interface Dependencies {
+  /**
+   * Markers that are not as they were at the last look, workspace-relative, in no order; none at the first look. Some twenty calls to the file system, no
+   * reads of contents.
+   */
+  look(): readonly string[];
+}
+
 /** What a mirror is made from. */
 export interface MirrorParts {
   readonly run: Run;
@@ -69,6 +78,11 @@ export interface MirrorParts {
   readonly folder?: string;
   /** Other absolute names of the root that a server may answer with. */
   readonly aliases?: readonly string[];
+  /**
+   * Looked at by each sync: when something moved, the run is ended, as its server will not hear of it otherwise, and the sync refused with NOT_READY "starting".
+   * Made, and looked at once, before the server is started; kept for the run after this one.
+   */
+  readonly dependencies?: Dependencies;
   readonly limits?: Partial<MirrorLimits>;
 }
 
@@ -113,6 +127,10 @@ export interface Mirror {
   trim(keep: ReadonlySet<string>): Promise<void>;
   /** How many are open. */
   readonly opened: number;
+  /** Those that the server has open now, by path, as they are now. */
+  documents(): ReadonlyMap<string, Document>;
+  /** Closes a document that is open and opens it at once, with a version of its own, so that a server that pushes looks at it anew. As `open` where it is not. */
+  reopen(path: string, deadline: Deadline): Promise<Document>;
   /** The text of a path of the workspace at the synced state, open or not, ignored ones from disk; undefined when there is none or it is not text. */
   text(path: string): Promise<Text | undefined>;
   /** The canonical workspace-relative path of a URI; undefined for what is not a file below the root. Never throws for a foreign URI. */
