@@ -1,7 +1,16 @@
 import { type Clock, type Fs, GinError, type Programs, type Random } from "../base/index.ts";
 import { editHandlers } from "./edits/index.ts";
 import type { Pool } from "./pool/types.ts";
-import { createOutside, createViews, type Handlers, located, queryHandlers, type Room } from "./queries/index.ts";
+import {
+  createOutside,
+  createViews,
+  createVocabularies,
+  type Handlers,
+  located,
+  Projects,
+  queryHandlers,
+  type Room,
+} from "./queries/index.ts";
 import type { Lsp, LspAnswer, LspAsk } from "./types.ts";
 
 /** What the room is made of. */
@@ -34,13 +43,21 @@ const BY_NAME: ReadonlySet<string> = new Set([
 /** Makes the room of language servers. */
 export function createLsp(deps: LspDeps): Lsp {
   const { pool, clock } = deps;
-  const room: Room = { pool, clock, views: createViews(deps.random.bytes(32)), outside: createOutside(deps) };
+  const room: Room = {
+    pool,
+    clock,
+    views: createViews(deps.random.bytes(32)),
+    outside: createOutside(deps),
+    vocabularies: createVocabularies(clock),
+    projects: new Projects(),
+  };
   return {
     ask: (question) => ask(room, question),
     servers: (workspace) => pool.status(workspace),
     onServer: (listener) => pool.onStatus(listener),
     async detach(workspace) {
       room.views.forget(workspace);
+      room.vocabularies.forget(workspace);
       await pool.detach(workspace);
     },
     close: () => pool.close(),

@@ -4,6 +4,7 @@ import { handlerOf } from "./ground.ts";
 import { symbolKind } from "./kinds.ts";
 import { compareLocations, listed, locationOf, locationsOf, type Named } from "./locations.ts";
 import { isObject, objectsOf, type Raw, rangeOf, textOf } from "./raw.ts";
+import { coverUses } from "./references.ts";
 import { type Ability, type Ground, type Handler, placeParams } from "./types.ts";
 
 const PREPARE = { capability: "callHierarchyProvider", method: "textDocument/prepareCallHierarchy" } as const satisfies Ability;
@@ -19,8 +20,9 @@ function callsOf(method: string, end: "from" | "to"): Handler {
     about: "place",
     ability: PREPARE,
     indexing: "refused",
-    across: true,
+    across: end === "from",
     async find(ground) {
+      if (end === "from") await coverUses(ground);
       const items = objectsOf(await ground.request(PREPARE.method, placeParams(ground)));
       const answers = await Promise.all(
         items.map(async (item) => ({ item, calls: objectsOf(await ground.request(method, { item })) })),
@@ -63,12 +65,18 @@ async function callOf(ground: Ground, raw: Raw, end: "from" | "to", item: Raw): 
     )
   ).items;
   return {
-    name: textOf(other["name"]),
+    name: nameOf(ground, textOf(other["name"])),
     kind: symbolKind(other["kind"]),
     detail: cutText(textOf(other["detail"]), 200),
     location,
     sites,
   };
+}
+
+/** A file that calls something at its top has its path for a name: ours, where it is one of the workspace. */
+function nameOf({ question }: Ground, name: string): string {
+  const root = `${question.workspace.root}/`;
+  return name.startsWith(root) ? name.slice(root.length) : name;
 }
 
 function itemAt(item: Raw): Named | undefined {

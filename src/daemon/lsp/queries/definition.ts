@@ -1,4 +1,5 @@
 import { DEFINITION } from "./abilities.ts";
+import { askCovered } from "./cover.ts";
 import { handlerOf } from "./ground.ts";
 import { locationsOf, namedIn } from "./locations.ts";
 import { type Ability, type Handler, placeParams } from "./types.ts";
@@ -19,8 +20,10 @@ function lookup(ability: Ability, indexing: "partial" | "refused"): Handler {
     indexing,
     across: indexing === "refused",
     async find(ground) {
-      const answer = await ground.request(ability.method, placeParams(ground));
-      return { kind: "locations", locations: await locationsOf(ground, namedIn(ground, answer), false) };
+      const ask = async () => namedIn(ground, await ground.request(ability.method, placeParams(ground)));
+      // Who implements something is anywhere; what it is defined by is imported, and found.
+      const named = indexing === "refused" ? await askCovered(ground, ask) : await ask();
+      return { kind: "locations", locations: await locationsOf(ground, named, false) };
     },
   });
 }

@@ -167,7 +167,7 @@ class Attempts {
       if (!last) return undefined;
       said.partial("other files changed while it was asked: it may be of a mixture of before and after");
     }
-    if (this.#needs.across && !spec.wholeProject)
+    if (this.#needs.across === true && !spec.wholeProject)
       said.partial(`${spec.id} knows only the files it has opened or indexed, not the whole project`);
     if (session.state === "indexing" && this.#needs.indexing === "partial") {
       if (isEmpty(value)) throw notReady(spec.id, "indexing", session.progress.join("; "));

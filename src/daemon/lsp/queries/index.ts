@@ -13,8 +13,10 @@ import { workspaceSymbols } from "./workspace-symbols.ts";
 
 export { located } from "./locate.ts";
 export { createOutside, type OutsideParts } from "./outside.ts";
+export { Projects } from "./projects.ts";
 export type * from "./types.ts";
 export { createViews } from "./views.ts";
+export { createVocabularies } from "./vocabulary.ts";
 
 /** Actions that only ask. */
 export const queryHandlers: Handlers = {

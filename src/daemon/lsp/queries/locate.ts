@@ -33,7 +33,7 @@ export async function located(room: Room, question: LspAsk, deadline: Deadline):
   if (last === undefined)
     throw new GinError("INVALID_REQUEST", "the symbol has no name", undefined, { facts: { field: "symbol" } });
   const { answers, missing } = await askSeveral(room, question, deadline, NEEDS, async (ground) => {
-    const named = await symbolsOf(ground, last);
+    const named = await symbolsOf(ground, last, [last]);
     const exact = named.filter(({ name, location }) => !location.outside && sameName(last, namesIn(name).at(-1) ?? name));
     const files = [...new Set(exact.map(({ location }) => location.path))];
     if (files.length > MOST_FILES)

@@ -5,7 +5,9 @@ import type { Leased, Pool } from "../pool/types.ts";
 import type { Deadline, Encoding, Run } from "../session/types.ts";
 import type { Found, LspAction, LspAnswer, LspAsk, Place } from "../types.ts";
 import type { Outside } from "./outside.ts";
+import type { Projects } from "./projects.ts";
 import type { Views } from "./views.ts";
+import type { Vocabularies } from "./vocabulary.ts";
 
 /** What every question is answered with. */
 export interface Room {
@@ -14,6 +16,8 @@ export interface Room {
   /** Ids of files outside that answers named. */
   readonly views: Views;
   readonly outside: Outside;
+  readonly vocabularies: Vocabularies;
+  readonly projects: Projects;
 }
 
 /** Answers one action. `question.path` and `paths` are canonical and the caller may touch them. */
@@ -38,8 +42,11 @@ export interface Needs {
    * "exact" is for what it knows of a lone file without the others.
    */
   readonly indexing: "refused" | "partial" | "exact";
-  /** Whether it is about other files too: of a server that does not see the whole project it is partial. */
-  readonly across: boolean;
+  /**
+   * Whether it is about other files too: it is asked again when they change meanwhile, and of a server that does not see the whole project it is partial.
+   * "changes": that it does not see all of it makes no difference, or the query says so itself.
+   */
+  readonly across: boolean | "changes";
 }
 
 /** An ability of servers. */

@@ -11,6 +11,16 @@ export function wordAt(line: string, word: string): readonly number[] {
   return found;
 }
 
+/** The word around a character of a line, from 1 in code points, or just before it; "" where there is none. */
+export function wordAround(line: string, character: number): string {
+  const offset = [...line].slice(0, character - 1).join("").length;
+  for (const found of line.matchAll(/[\p{L}\p{M}\p{N}_$]+/gu)) {
+    if (found.index > offset) return "";
+    if (offset <= found.index + found[0].length) return found[0];
+  }
+  return "";
+}
+
 /** The words of a line. */
 export function wordsOf(line: string): readonly string[] {
   return line.match(/[\p{L}\p{M}\p{N}_$]+/gu) ?? [];
