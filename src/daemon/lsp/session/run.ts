@@ -96,7 +96,7 @@ export class ServerRun implements Run {
       this.#progress.hear(params);
       this.#hear("$/progress", params);
     });
-    answerServer(this.#connection, spec, this.#registrations, (method) => this.#hear(method, undefined));
+    answerServer(this.#connection, spec, this.#registrations, (method, params) => this.#hear(method, params));
     this.#connection.listen();
     this.ended = this.#process.ended.then(({ status, reason }) => {
       this.#down(endNote(this.#process.pid, status, reason));

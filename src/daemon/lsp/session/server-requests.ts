@@ -67,19 +67,22 @@ export class Registrations {
 
 /**
  * Answers what a server asks its client. Nothing it asks changes a file, opens a window or asks a person; what is not named here is answered with
- * MethodNotFound by the connection. `told` hears the refreshes.
+ * MethodNotFound by the connection. `told` hears the refreshes, and edits a server wants made: they are refused, but whoever had it run a command may plan them.
  */
 export function answerServer(
   connection: MessageConnection,
   spec: LaunchSpec,
   registrations: Registrations,
-  told: (method: string) => void,
+  told: (method: string, params?: unknown) => void,
 ): void {
   const answers: Readonly<Record<string, (params: unknown) => unknown>> = {
     "workspace/configuration": (params) =>
       listIn(params, "items").map(({ section }) => spec.settings(typeof section === "string" ? section : undefined) ?? null),
     "workspace/workspaceFolders": () => [folderOf(spec)],
-    "workspace/applyEdit": () => ({ applied: false, failureReason: "gin makes edits by plans only" }),
+    "workspace/applyEdit": (params) => {
+      told("workspace/applyEdit", params);
+      return { applied: false, failureReason: "gin makes edits by plans only" };
+    },
     "client/registerCapability": (params) => {
       registrations.register(params);
       return null;

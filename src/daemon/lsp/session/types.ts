@@ -59,7 +59,10 @@ export interface Run {
    * written.
    */
   notify(method: string, params: unknown): Promise<void>;
-  /** Hears a notification of the server, and its requests to ask again ("workspace/diagnostic/refresh", without params). */
+  /**
+   * Hears a notification of the server, its requests to ask again ("workspace/diagnostic/refresh", without params), and those to make an edit
+   * ("workspace/applyEdit"), which are refused to it.
+   */
   on(method: string, listener: (params: unknown) => void): () => void;
   /** Capabilities registered by the server, by method, with their options as sent. */
   registered(method: string): readonly unknown[];

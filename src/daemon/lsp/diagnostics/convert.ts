@@ -1,0 +1,58 @@
+import { cutText } from "../../base/index.ts";
+import type { Text } from "../mirror/types.ts";
+import { isObject, type Raw, rangeOf } from "../queries/raw.ts";
+import type { Encoding } from "../session/types.ts";
+import type { Diagnostic } from "../types.ts";
+
+/** Characters of a message that are passed on. */
+const MESSAGE_CHARACTERS = 4_000;
+const SHORT_CHARACTERS = 200;
+
+/** By LSP's numbers; what comes without one is an error, as the protocol leaves it to the client. */
+const SEVERITIES: readonly Diagnostic["severity"][] = ["error", "error", "warning", "information", "hint"];
+
+/** Diagnostics as callers see them, in the order of the text. */
+export function diagnosticsIn(items: readonly unknown[], text: Text, encoding: Encoding): readonly Diagnostic[] {
+  const found = items.filter(isObject).flatMap((raw) => diagnosticOf(raw, text, encoding) ?? []);
+  const byPlace = ({ span: a }: Diagnostic, { span: b }: Diagnostic) =>
+    a.start.line - b.start.line || a.start.character - b.start.character;
+  return found.sort(byPlace);
+}
+
+/** Undefined for what has no range: it is about nothing. */
+function diagnosticOf(raw: Raw, text: Text, encoding: Encoding): Diagnostic | undefined {
+  const range = rangeOf(raw["range"]);
+  if (range === undefined) return undefined;
+  const { code, source, message, severity } = raw;
+  return {
+    span: text.span(range, encoding),
+    severity: (typeof severity === "number" ? SEVERITIES[severity] : undefined) ?? "error",
+    code: typeof code === "string" || typeof code === "number" ? cutText(String(code), SHORT_CHARACTERS) : "",
+    source: typeof source === "string" ? cutText(source, SHORT_CHARACTERS) : "",
+    message: cutText(messageOf(message), MESSAGE_CHARACTERS),
+  };
+}
+
+function messageOf(message: unknown): string {
+  if (typeof message === "string") return message;
+  return isObject(message) && typeof message["value"] === "string" ? message["value"] : "";
+}
+
+/** Diagnostics that are new, and how many went: by what they say, not by where, as lines move. */
+export function deltaOf(
+  before: readonly Diagnostic[],
+  after: readonly Diagnostic[],
+): { readonly introduced: readonly Diagnostic[]; readonly resolved: number } {
+  const left = new Map<string, number>();
+  for (const one of before) left.set(saying(one), (left.get(saying(one)) ?? 0) + 1);
+  const introduced = after.filter((one) => {
+    const count = left.get(saying(one)) ?? 0;
+    if (count > 0) left.set(saying(one), count - 1);
+    return count === 0;
+  });
+  return { introduced, resolved: [...left.values()].reduce((sum, count) => sum + count, 0) };
+}
+
+function saying({ severity, code, source, message }: Diagnostic): string {
+  return JSON.stringify([severity, code, source, message]);
+}

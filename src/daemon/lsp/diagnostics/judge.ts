@@ -1,0 +1,120 @@
+import { type Clock, GinError } from "../../base/index.ts";
+import type { Document, Mirror } from "../mirror/types.ts";
+import { isObject, type Raw } from "../queries/raw.ts";
+import { givenUp, notReady } from "../session/failures.ts";
+import type { Deadline, Run } from "../session/types.ts";
+import { pulled, pullProviders } from "./pull.ts";
+
+/** Milliseconds a push that belongs to the content is waited for although others came before, until the document is opened anew for it. */
+const NUDGE_MS = 400;
+
+/** A request of the protocol that no server has: each answers it, with a refusal, once it has read what was sent before. */
+const BARRIER = "$/gin/barrier";
+
+/** Who is asked for a document's diagnostics. */
+export interface Asked {
+  readonly mirror: Mirror;
+  readonly clock: Clock;
+  /** Of the table. */
+  readonly server: string;
+}
+
+/** What a server says of a document. */
+export interface Judged {
+  /** As the server sent them. */
+  readonly items: readonly Raw[];
+  /** The document they are about: pushes may need it opened anew. */
+  readonly document: Document;
+  /** Of other documents, by URI. */
+  readonly related: ReadonlyMap<string, readonly Raw[]>;
+}
+
+const NONE: ReadonlyMap<string, readonly Raw[]> = new Map();
+
+/**
+ * What a server says of exactly this content of an open document: asked for where it can be, else the push that belongs to it, waited for. Rejects with NOT_READY
+ * "timed_out" when nothing came by the deadline, never with an empty list.
+ */
+export async function judge(asked: Asked, document: Document, deadline: Deadline): Promise<Judged> {
+  const providers = pullProviders(asked.mirror.run);
+  if (providers.length > 0) return { ...(await pulled(asked, providers, document, deadline)), document };
+  return pushedFor(asked, document, deadline);
+}
+
+/** Whether it answers for each document at once, so that many can be asked about. */
+export function pulls(run: Run): boolean {
+  return pullProviders(run).length > 0;
+}
+
+async function pushedFor(asked: Asked, document: Document, deadline: Deadline): Promise<Judged> {
+  const { mirror, clock } = asked;
+  const known = now(mirror, document);
+  if (known !== undefined) return { items: known, document, related: NONE };
+  await barrier(mirror, deadline);
+  const nudge = { ...deadline, atMs: Math.min(deadline.atMs, clock.monotonicMs() + NUDGE_MS) };
+  // One that has said something of this very content may have no reason to say it again: it is told anew.
+  const first = await wait(asked, document, mirror.pushed(document.uri) === undefined ? deadline : nudge);
+  if (first !== undefined) return { items: first, document, related: NONE };
+  if (clock.monotonicMs() >= deadline.atMs) throw late(asked, document);
+  const again = await mirror.reopen(document.path, deadline);
+  await barrier(mirror, deadline);
+  const items = await wait(asked, again, deadline);
+  if (items === undefined) throw late(asked, document);
+  return { items, document: again, related: NONE };
+}
+
+/** The push that counts for the document now. */
+function now(mirror: Mirror, { uri, text }: Document): readonly Raw[] | undefined {
+  const pushed = mirror.pushed(uri);
+  return pushed?.current === true && pushed.sha256 === text.sha256 ? pushed.items.filter(isObject) : undefined;
+}
+
+/** Undefined when the time is over. */
+function wait({ mirror, clock, server }: Asked, document: Document, deadline: Deadline): Promise<readonly Raw[] | undefined> {
+  return new Promise((resolve, reject) => {
+    const found = now(mirror, document);
+    if (found !== undefined) return resolve(found);
+    const { signal } = deadline;
+    if (signal.aborted) return reject(givenUp(server));
+    const end = (): void => {
+      off();
+      late();
+      signal.removeEventListener("abort", abort);
+    };
+    const off = mirror.onPushed((uri) => {
+      if (uri !== document.uri) return;
+      const items = now(mirror, document);
+      if (items === undefined) return;
+      end();
+      resolve(items);
+    });
+    const late = clock.after(Math.max(0, deadline.atMs - clock.monotonicMs()), () => {
+      end();
+      resolve(undefined);
+    });
+    const abort = (): void => {
+      end();
+      reject(givenUp(server));
+    };
+    signal.addEventListener("abort", abort, { once: true });
+    // One that ends says nothing any more.
+    void mirror.run.ended.then(() => {
+      end();
+      reject(notReady(server, "crashed"));
+    });
+  });
+}
+
+/** Has the server answer something, so that what it pushes from now on is known to come after what it was told. */
+async function barrier(mirror: Mirror, deadline: Deadline): Promise<void> {
+  try {
+    await mirror.run.request(BARRIER, {}, deadline);
+  } catch (thrown) {
+    if (thrown instanceof GinError && (thrown.reason === "LSP_REFUSED" || thrown.facts["state"] === "changing")) return;
+    throw thrown;
+  }
+}
+
+function late({ server }: Asked, { path }: Document): GinError {
+  return notReady(server, "timed_out", `it said nothing of ${path} as it is now`);
+}
