@@ -113,6 +113,39 @@ describe("a push without a version", () => {
   });
 });
 
+describe("a nudge", () => {
+  test("tells the text again as a new version; pushes of either count, and an unversioned one that came too early comes again", async () => {
+    const { run, mirror, version, ask, change, pushed } = await opened();
+    push(run, version, ["first"]);
+    await change("b.ts", "2");
+    expect(pushed()).toMatchObject({ items: ["first"], current: false });
+    await mirror.nudge("a.ts");
+    expect(run.documents.get(uri("a.ts"))).toEqual({ text: "1", version: version + 1 });
+    expect(pushed()).toMatchObject({ items: ["first"], current: false });
+    push(run, version, ["late"]);
+    expect(pushed()).toMatchObject({ items: ["late"], current: false });
+    push(run, version + 1, ["second"]);
+    expect(pushed()).toEqual({ version: version + 1, items: ["second"], sha256: sha("1"), current: true });
+    await change("a.ts", "2");
+    push(run, undefined, ["early"]);
+    await ask();
+    expect(pushed()).toBeUndefined();
+    await mirror.nudge("a.ts");
+    push(run, undefined, ["again"]);
+    expect(pushed()).toEqual({ version: undefined, items: ["again"], sha256: sha("2"), current: true });
+    // The next change starts from what the server has.
+    await change("a.ts", "23");
+    expect(run.documents.get(uri("a.ts"))?.text).toBe("23");
+  });
+
+  test("is nothing for what is not open", async () => {
+    const { run, mirror } = await opened();
+    run.sent.length = 0;
+    await mirror.nudge("b.ts");
+    expect(run.sent).toEqual([]);
+  });
+});
+
 describe("pushes", () => {
   test("the file is known by its URI, however it is written; everyone hears of each", async () => {
     const { run, mirror, version, pushed } = await opened();

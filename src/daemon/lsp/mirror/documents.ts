@@ -13,6 +13,9 @@ export interface Open {
   /** Never given twice in a run, whatever the document. */
   readonly version: number;
   /** Number of the message that told the version. */
+  readonly toldAt: number;
+  /** First version of the text that is shown now, and the number of its message: later ones only told it again. */
+  readonly textVersion: number;
   readonly changedAt: number;
   /** What it holds at the synced state; undefined for one that is open only to be tried. */
   readonly base: IndexedText | undefined;
@@ -99,14 +102,6 @@ export class Documents {
     return found;
   }
 
-  /** Closes and opens a document as it is, in one step; undefined when it is not open. */
-  again(path: string): Promise<void> | undefined {
-    const open = this.#open.get(path);
-    if (open?.shown === undefined) return undefined;
-    const { shown } = open;
-    return Promise.all([this.#tell(open, undefined), this.#tell(open, shown)]).then(() => {});
-  }
-
   /** Opens a document at its content. */
   add(path: string, base: IndexedText, fromDisk: boolean): Promise<void> {
     return this.#tell(this.#entry(path, base, fromDisk), base);
@@ -145,6 +140,27 @@ export class Documents {
     return told;
   }
 
+  /** Tells a text once more. */
+  nudge(path: string): Promise<void> {
+    const open = this.#open.get(path);
+    const { openClose, change } = this.#wants();
+    if (open?.shown === undefined || !openClose) return Promise.resolve();
+    this.#version += 1;
+    open.version = this.#version;
+    const { uri, version, shown, languageId } = open;
+    const text = shown.body;
+    const { wire } = this.#parts;
+    const sends =
+      change === 0
+        ? [
+            wire.notify("textDocument/didClose", { textDocument: { uri } }),
+            wire.notify("textDocument/didOpen", { textDocument: { uri, languageId, version, text } }),
+          ]
+        : [wire.notify("textDocument/didChange", { textDocument: { uri, version }, contentChanges: [{ text }] })];
+    open.toldAt = wire.sent;
+    return Promise.all(sends).then(() => {});
+  }
+
   /** Closes a document because others are needed more. */
   close(path: string): Promise<void> {
     const open = this.#open.get(path);
@@ -160,7 +176,7 @@ export class Documents {
   #entry(path: string, base: IndexedText | undefined, fromDisk: boolean): Changing {
     const { uriOf, languageId } = this.#parts;
     const open = { path, uri: uriOf(path), languageId: languageId(path), base, fromDisk };
-    const entry: Changing = { ...open, version: 0, changedAt: 0, shown: undefined, used: this.#turn };
+    const entry: Changing = { ...open, version: 0, toldAt: 0, textVersion: 0, changedAt: 0, shown: undefined, used: this.#turn };
     this.#open.set(path, entry);
     return entry;
   }
@@ -189,7 +205,9 @@ export class Documents {
         sends.push(wire.notify("textDocument/didOpen", { textDocument }, writeMs));
       }
     }
+    open.textVersion = open.version;
     open.changedAt = wire.sent;
+    open.toldAt = wire.sent;
     if (shown !== undefined && text !== undefined) this.noteChange();
     return sends.length === 1 && sends[0] !== undefined ? sends[0] : Promise.all(sends).then(() => {});
   }

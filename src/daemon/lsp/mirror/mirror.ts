@@ -138,16 +138,6 @@ class RunMirror implements Mirror {
     return this.#documents.shown();
   }
 
-  async reopen(path: string, deadline: Deadline): Promise<Document> {
-    this.#mustBeOpen();
-    if (this.#overlay.at(path) !== undefined) return this.open(path, deadline);
-    const sent = this.#documents.again(path);
-    const document = sent === undefined ? undefined : this.#documents.use(path);
-    if (document === undefined) return this.open(path, deadline);
-    await within(this.#bound, deadline, `opening ${path}`, async () => sent);
-    return document;
-  }
-
   async trim(keep: ReadonlySet<string>): Promise<void> {
     // What another question has opened since it began is its own until it ends. With one alone, that is the one that trims.
     const oldest = this.#began.size > 1 ? Math.min(...[...this.#began].map(({ turn }) => turn)) : Number.POSITIVE_INFINITY;
@@ -216,6 +206,11 @@ class RunMirror implements Mirror {
 
   pushed(uri: string) {
     return this.#pushes.of(uri);
+  }
+
+  async nudge(path: string): Promise<void> {
+    this.#mustBeOpen();
+    await this.#documents.nudge(path);
   }
 
   onPushed(listener: (uri: string) => void): () => void {

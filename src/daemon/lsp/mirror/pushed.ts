@@ -1,4 +1,4 @@
-import type { Documents } from "./documents.ts";
+import type { Documents, Open } from "./documents.ts";
 import type { Pushed } from "./types.ts";
 import type { Uris } from "./uri.ts";
 import type { Wire } from "./wire.ts";
@@ -9,8 +9,10 @@ const PUBLISH = "textDocument/publishDiagnostics";
 interface Kept {
   readonly told: number | undefined;
   readonly items: readonly unknown[];
-  /** Of the document when it came. */
-  readonly version: number;
+  /** Of the document's text when it came. */
+  readonly textVersion: number;
+  /** Number of the message that told the version it names; 0 for one that names none. */
+  readonly toldAt: number;
   /** Newest request answered when it came. */
   readonly answered: number;
 }
@@ -24,14 +26,14 @@ export interface PushesParts {
 
 /**
  * Diagnostics that a server pushed. One counts for the content that a document has now
- * - with a version: when that is the document's version now. Versions are given once in a run, so an old one never counts again;
- * - without: when it came after the document's last open or change was sent AND after the answer to a request that was sent after it. That answer shows that the
- *   server had taken the change; what was pushed before it may have been about the text before.
- * What does not count when it comes never will, and what was kept goes with the version it was for. Nothing is kept of files that are not open, as nobody
- * can say which content of theirs was looked at.
+ * - with a version: when the document's text had that version, or still has it. Versions are given once in a run, so one of another text never counts again;
+ * - without: when it came after the document's text was sent AND after the answer to a request that was sent after it. That answer shows that the server had taken
+ *   the text; what was pushed before it may have been about the one before.
+ * What does not count when it comes never will, and what was kept goes with the text it was for: a server that pushes but once, and too early, is made to look
+ * again by a nudge. Nothing is kept of files that are not open, as nobody can say which content of theirs was looked at.
  *
  * It is `current` when it was also computed after every change of other files: when a request sent after the last change of any file had been answered
- * before it came, or when it names a version and nothing was changed after that version.
+ * before it came, or when it names a version that was told after that change.
  */
 export class Pushes {
   readonly #parts: PushesParts;
@@ -50,9 +52,9 @@ export class Pushes {
     const path = this.#pathOf(uri);
     const open = path === undefined ? undefined : documents.get(path);
     const kept = path === undefined ? undefined : this.#kept.get(path);
-    if (open?.shown === undefined || kept === undefined || kept.version !== open.version) return undefined;
+    if (open?.shown === undefined || kept === undefined || kept.textVersion !== open.textVersion) return undefined;
     const after = documents.lastChange;
-    const current = kept.answered > after || (kept.told !== undefined && open.changedAt >= after);
+    const current = kept.answered > after || (kept.told !== undefined && kept.toldAt >= after);
     return { version: kept.told, items: kept.items, sha256: open.shown.sha256, current };
   }
 
@@ -77,9 +79,12 @@ export class Pushes {
       if (this.#kept.size > documents.size) this.#forgetClosed();
       const open = documents.get(path);
       const told = typeof push.version === "number" ? push.version : undefined;
-      const counts = told === undefined ? wire.answered > (open?.changedAt ?? 0) : told === open?.version;
       if (open?.shown === undefined) this.#kept.delete(path);
-      else if (counts) this.#kept.set(path, { told, items: push.diagnostics, version: open.version, answered: wire.answered });
+      else if (counts(told, open, wire.answered)) {
+        const toldAt = told === undefined ? 0 : told === open.version ? open.toldAt : open.changedAt;
+        const { textVersion } = open;
+        this.#kept.set(path, { told, items: push.diagnostics, textVersion, toldAt, answered: wire.answered });
+      }
     }
     const uri = path === undefined ? push.uri : uris.uriOf(path);
     for (const listener of [...this.#listeners]) listener(uri);
@@ -92,4 +97,8 @@ export class Pushes {
   #pathOf(uri: string): string | undefined {
     return this.#parts.uris.pathOf(uri);
   }
+}
+
+function counts(told: number | undefined, { textVersion, version, changedAt }: Open, answered: number): boolean {
+  return told === undefined ? answered > changedAt : told >= textVersion && told <= version;
 }

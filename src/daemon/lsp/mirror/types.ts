@@ -129,8 +129,6 @@ export interface Mirror {
   readonly opened: number;
   /** Those that the server has open now, by path, as they are now. */
   documents(): ReadonlyMap<string, Document>;
-  /** Closes a document that is open and opens it at once, with a version of its own, so that a server that pushes looks at it anew. As `open` where it is not. */
-  reopen(path: string, deadline: Deadline): Promise<Document>;
   /** The text of a path of the workspace at the synced state, open or not, ignored ones from disk; undefined when there is none or it is not text. */
   text(path: string): Promise<Text | undefined>;
   /** The canonical workspace-relative path of a URI; undefined for what is not a file below the root. Never throws for a foreign URI. */
@@ -149,6 +147,11 @@ export interface Mirror {
   ): Promise<T>;
   /** Diagnostics the server pushed for the content that a document has now; undefined when none came for that very version (rule: mirror/pushed.ts). */
   pushed(uri: string): Pushed | undefined;
+  /**
+   * Tells an open document's text once more, as a new version, so that a server that pushes looks at it again: for pushes that came too early to count (those without
+   * a version), or are not `current`. Nothing for one that is not open.
+   */
+  nudge(path: string): Promise<void>;
   /** Told after each push, whether it counts or not. */
   onPushed(listener: (uri: string) => void): () => void;
   close(): void;
