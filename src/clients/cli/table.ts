@@ -1,17 +1,10 @@
 import type { Command } from "./command.ts";
-import type { LspWord } from "./commands/lsp.ts";
 
 /** A row of the command table. Its file is loaded when it is called, so that no command pays for another. */
 export interface Row {
   readonly summary: string;
   readonly load: () => Promise<{ readonly command: Command }>;
 }
-
-/** One of the commands of `gin lsp`, which are questions of one form and share a file. */
-const lsp =
-  (word: LspWord): Row["load"] =>
-  async () =>
-    (await import("./commands/lsp.ts")).lspCommand(word);
 
 /** Every command by its words. The order is help's. */
 export const COMMANDS: { readonly [words: string]: Row } = {
@@ -42,25 +35,34 @@ export const COMMANDS: { readonly [words: string]: Row } = {
   capabilities: { summary: "what works here, for this principal", load: () => import("./commands/capabilities.ts") },
   tool: { summary: "run an agent tool, strictly from one JSON object", load: () => import("./commands/tool.ts") },
   call: { summary: "send one gin.v1.Request as JSON", load: () => import("./commands/call.ts") },
-  "lsp definition": { summary: "where a name is declared", load: lsp("definition") },
-  "lsp type-definition": { summary: "where its type is declared", load: lsp("type-definition") },
-  "lsp implementation": { summary: "what implements it", load: lsp("implementation") },
-  "lsp references": { summary: "where it is used", load: lsp("references") },
-  "lsp hover": { summary: "what a language server says of a place", load: lsp("hover") },
-  "lsp symbols": { summary: "names a file declares, as a tree", load: lsp("symbols") },
-  "lsp workspace-symbols": { summary: "names of the workspace that fit a query", load: lsp("workspace-symbols") },
-  "lsp diagnostics": { summary: "errors and warnings, of files or the workspace", load: lsp("diagnostics") },
-  "lsp calls": { summary: "who calls a function, or what it calls", load: lsp("calls") },
-  "lsp rename": { summary: "rename a symbol everywhere, as one save", load: lsp("rename") },
-  "lsp actions": { summary: "quick fixes and refactorings at a place", load: lsp("actions") },
-  "lsp format": { summary: "format a file", load: lsp("format") },
-  "lsp organize-imports": { summary: "sort and clean its imports", load: lsp("organize-imports") },
-  "lsp signature": { summary: "parameters of the call at a place", load: lsp("signature") },
-  "lsp completion": { summary: "what could be written at a place", load: lsp("completion") },
-  "lsp check": { summary: "which diagnostics an edit would bring, without making it", load: lsp("check") },
-  "lsp view": { summary: "read a file outside that an answer named", load: lsp("view") },
-  "lsp status": { summary: "language servers and their states", load: lsp("status") },
-  "lsp restart": { summary: "end them; the next question starts them anew", load: lsp("restart") },
+  "lsp definition": { summary: "where a name is declared", load: () => import("./commands/lsp-definition.ts") },
+  "lsp type-definition": { summary: "where its type is declared", load: () => import("./commands/lsp-type-definition.ts") },
+  "lsp implementation": { summary: "what implements it", load: () => import("./commands/lsp-implementation.ts") },
+  "lsp references": { summary: "where it is used", load: () => import("./commands/lsp-references.ts") },
+  "lsp hover": { summary: "what a language server says of a place", load: () => import("./commands/lsp-hover.ts") },
+  "lsp symbols": { summary: "names a file declares, as a tree", load: () => import("./commands/lsp-symbols.ts") },
+  "lsp workspace-symbols": {
+    summary: "names of the workspace that fit a query",
+    load: () => import("./commands/lsp-workspace-symbols.ts"),
+  },
+  "lsp diagnostics": {
+    summary: "errors and warnings, of files or the workspace",
+    load: () => import("./commands/lsp-diagnostics.ts"),
+  },
+  "lsp calls": { summary: "who calls a function, or what it calls", load: () => import("./commands/lsp-calls.ts") },
+  "lsp rename": { summary: "rename a symbol everywhere, as one save", load: () => import("./commands/lsp-rename.ts") },
+  "lsp actions": { summary: "quick fixes and refactorings at a place", load: () => import("./commands/lsp-actions.ts") },
+  "lsp format": { summary: "format a file", load: () => import("./commands/lsp-format.ts") },
+  "lsp organize-imports": { summary: "sort and clean its imports", load: () => import("./commands/lsp-organize-imports.ts") },
+  "lsp signature": { summary: "parameters of the call at a place", load: () => import("./commands/lsp-signature.ts") },
+  "lsp completion": { summary: "what could be written at a place", load: () => import("./commands/lsp-completion.ts") },
+  "lsp check": {
+    summary: "which diagnostics an edit would bring, without making it",
+    load: () => import("./commands/lsp-check.ts"),
+  },
+  "lsp view": { summary: "read a file outside that an answer named", load: () => import("./commands/lsp-view.ts") },
+  "lsp status": { summary: "language servers and their states", load: () => import("./commands/lsp-status.ts") },
+  "lsp restart": { summary: "end them; the next question starts them anew", load: () => import("./commands/lsp-restart.ts") },
   "lease acquire": { summary: "take a lease on some paths", load: () => import("./commands/lease-acquire.ts") },
   "lease renew": { summary: "prolong a lease", load: () => import("./commands/lease-renew.ts") },
   "lease release": { summary: "give a lease back", load: () => import("./commands/lease-release.ts") },

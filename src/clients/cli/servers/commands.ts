@@ -14,8 +14,8 @@ import {
   PLACE_HELP,
   placeFields,
   placeOf,
-} from "../servers/question.ts";
-import { showAnswer } from "../servers/show.ts";
+} from "./question.ts";
+import { showAnswer } from "./show.ts";
 
 /** What one command asks. */
 interface Asked {
@@ -57,8 +57,8 @@ function servers(action: "status" | "restart"): Command {
   return asking({ usage: `${action} [--server ID]`, words: [0, 0], message: () => ({ action }) });
 }
 
-/** Commands of `gin lsp` by their second word. */
-const LSP_COMMANDS = {
+/** Commands of `gin lsp` by their second word; each has a file that exports it. */
+export const LSP_COMMANDS = {
   definition: about("definition", "definition"),
   "type-definition": about("type-definition", "type_definition"),
   implementation: about("implementation", "implementation"),
@@ -193,11 +193,3 @@ const LSP_COMMANDS = {
   status: servers("status"),
   restart: servers("restart"),
 } as const satisfies { readonly [word: string]: Command };
-
-/** Second word of a command of `gin lsp`. */
-export type LspWord = keyof typeof LSP_COMMANDS;
-
-/** The command of a word. */
-export function lspCommand(word: LspWord): { readonly command: Command } {
-  return { command: LSP_COMMANDS[word] };
-}

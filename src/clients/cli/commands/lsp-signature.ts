@@ -1,0 +1,5 @@
+import type { Command } from "../command.ts";
+import { LSP_COMMANDS } from "../servers/commands.ts";
+
+/** `gin lsp signature`. */
+export const command: Command = LSP_COMMANDS.signature;
