@@ -70,7 +70,7 @@ describe("the tools and the contract", () => {
     const tool = TOOLS.find(({ name }) => name === "gin_context");
     const property = tool?.inputSchema.properties.sections;
     const names = property?.type === "array" && property.items.type === "string" ? (property.items.enum ?? []) : [];
-    expect([...names].sort()).toEqual(["changes", "git", "history", "import", "leases", "root", "watcher"]);
+    expect([...names].sort()).toEqual(["changes", "git", "history", "import", "leases", "root", "servers", "watcher"]);
   });
 
   it("every request that a description or the instructions show is one of the contract", () => {

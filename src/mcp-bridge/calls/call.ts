@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, type Prepared, prepare } from "../../clients/sdk/index.ts";
+import { isObject, type JsonObject, type JsonValue, type Prepared, prepare } from "../../clients/sdk/index.ts";
 import { checkArguments } from "../catalog/check.ts";
 import { fenceOf } from "../catalog/parts.ts";
 import { ArgumentError, type Callable } from "../catalog/types.ts";
@@ -108,7 +108,7 @@ async function pageOf(
     const isError = isObject(response.error);
     const page = response[prepared.operation];
     const shown = tool.shows !== undefined && !isError && isObject(page) ? page : response;
-    const text = JSON.stringify(shown);
+    const text = JSON.stringify(tool.lean === true && shown === page ? lean(shown) : shown);
     const bytes = Buffer.byteLength(text);
     if (bytes <= PAGE_BYTES) return { text, isError };
     const pages = !prepared.mutation && isObject(page) && asked < SMALLER_PAGES_MAX;
@@ -116,6 +116,16 @@ async function pageOf(
     if (limit === undefined) return { text: fitting(shown), isError };
     asking = limited(prepared, limit);
   }
+}
+
+/** Without what is empty: a message of many fields of which an answer fills few. */
+function lean(value: JsonValue): JsonValue {
+  if (Array.isArray(value)) return value.map(lean);
+  if (!isObject(value)) return value;
+  const full = Object.entries(value).filter(
+    ([, one]) => one !== "" && one !== false && one !== null && !(Array.isArray(one) && one.length === 0),
+  );
+  return Object.fromEntries(full.map(([name, one]) => [name, lean(one)]));
 }
 
 /** The same read with another page size. */

@@ -24,6 +24,7 @@ export const AGENT_INSTRUCTIONS = `gin owns one workspace (a directory) for seve
 Start with gin_context. Find: gin_search, gin_find. Read: gin_read {path} gives text and sha256; long content comes in pages, by cursor.
 Change parts of files: gin_edit. Whole files, renames, deletions: gin_save, with expect the sha256 you read or "absent". All edits land or none, and every state stays in history.
 Somebody changed a file meanwhile: STALE_CONTENT (stale_file) comes with the current text and how a merge would end. Ask again with on_conflict "merge", or read again and redo your change. Never retry unchanged.
+Where a name is declared or used, errors, renames: gin_lsp.
 Take back: gin_undo, by request, checkpoint, principal or path; others' later work stays. Who wrote a line and why: gin_origin. Notes on code: gin_annotate; notes for later: gin_memory.
 
 Errors say what to do, and next_call is a call you can make as it is; one that names no tool is the request of a gin_call. gin_explain explains any id or reason.

@@ -25,7 +25,7 @@ export const CONTEXT = direct(
       description: "Only these; default all",
       items: {
         type: "string",
-        enum: ["root", "leases", "history", "changes", "import", "watcher", "git"],
+        enum: ["root", "leases", "history", "changes", "import", "watcher", "git", "servers"],
         description: "A section",
       },
     },

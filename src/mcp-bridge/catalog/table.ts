@@ -31,7 +31,7 @@ export const TABLE_TOOLS: readonly string[] = [
 ];
 
 /** Those that need something this host may not have: they are listed only where the daemon says so. */
-const PERHAPS: readonly string[] = ["run_shell", "run_plan", "lsp_query", "lsp_batch", "web_fetch", "web_search"];
+const PERHAPS: readonly string[] = ["run_shell", "run_plan", "web_fetch", "web_search"];
 
 /** A tool of the table as it is called. Its arguments are the daemon's to judge, as `gin tool` sends them. */
 export function tableTool(name: string): Callable | undefined {

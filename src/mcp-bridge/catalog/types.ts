@@ -41,6 +41,8 @@ export interface Callable {
   readonly request: (args: JsonObject) => JsonObject;
   /** The field of the response that is shown; undefined shows the whole Response, "call_tool" the tool envelope. */
   readonly shows: string | undefined;
+  /** True: of what is shown, empty texts, empty lists and false are left out. */
+  readonly lean?: true;
   /** True: the envelope goes out as `gin tool` prints it, with the pages of the table however large. Left out: within PAGE_BYTES. */
   readonly whole?: true;
   /**
