@@ -317,6 +317,7 @@ function stale(path: string, expected: Hash, actual: Hash): GinError {
 /** Whether something found is nothing: of a server that does not know everything that says nothing. */
 function isEmpty(value: unknown): boolean {
   if (typeof value !== "object" || value === null) return false;
+  if (Array.isArray(value)) return value.length === 0;
   for (const part of Object.values(value)) {
     if (part === "" || (Array.isArray(part) && part.length === 0)) return true;
     if (typeof part === "object" && part !== null && (part as { readonly total?: unknown }).total === 0) return true;

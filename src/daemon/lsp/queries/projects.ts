@@ -57,9 +57,10 @@ export function coversOf(json: string, directory: string, javascript: boolean): 
   const inherits = config["extends"] !== undefined;
   // What is inherited is not looked at: only what this one says itself is known.
   if (inherits && (config["include"] === undefined || config["exclude"] === undefined)) return NOTHING;
-  const include = patternsOf(config["include"] ?? ["**/*"]);
+  const include = patternsOf(config["include"] ?? ["**/*"], "files");
   const exclude = patternsOf(
     config["exclude"] ?? [options["outDir"], options["declarationDir"]].filter((one) => one !== undefined),
+    "all",
   );
   if (include === undefined || exclude === undefined) return NOTHING;
   const scripts = javascript || options["allowJs"] === true;
@@ -80,14 +81,14 @@ function hasTwin(workspace: LspWorkspace, tree: Hash, path: string): boolean {
   return others.some((other) => workspace.hashAt(tree, `${base}${other}`) !== undefined);
 }
 
-/** Regular expressions of include or exclude; undefined when one of them is not understood. */
-function patternsOf(value: unknown): readonly RegExp[] | undefined {
+/** Regular expressions of patterns that stand for files, or for directories and all below as well; undefined when one of them is not understood. */
+function patternsOf(value: unknown, stand: "files" | "all"): readonly RegExp[] | undefined {
   if (!Array.isArray(value)) return undefined;
-  const patterns = value.map((one) => (typeof one === "string" ? patternOf(one) : undefined));
+  const patterns = value.map((one) => (typeof one === "string" ? patternOf(one, stand) : undefined));
   return patterns.every((one) => one !== undefined) ? patterns : undefined;
 }
 
-function patternOf(text: string): RegExp | undefined {
+function patternOf(text: string, stand: "files" | "all"): RegExp | undefined {
   const pattern = text.replace(/^(?:\.\/)+/, "").replace(/\/+$/, "");
   if (pattern === "" || pattern === ".") return /^/;
   if (!/^[\w@.*?/-]+$/.test(pattern) || pattern.startsWith("/") || pattern.split("/").includes("..")) return undefined;
@@ -99,7 +100,7 @@ function patternOf(text: string): RegExp | undefined {
   const last = pattern.slice(pattern.lastIndexOf("/") + 1);
   const joined = source.join("");
   if (last === "**") return new RegExp(`^${joined}`);
-  return new RegExp(`^${joined.slice(0, -1)}${/[*?]/.test(last) ? "$" : "(?:/|$)"}`);
+  return new RegExp(`^${joined.slice(0, -1)}${stand === "files" && /[*?]/.test(last) ? "$" : "(?:/|$)"}`);
 }
 
 /** JSON with comments and commas behind the last; undefined when it is not that. */
