@@ -97,3 +97,36 @@ describe("the daemon's options", () => {
     expect(refusal(() => parseDaemonOptions(text))).toBe(message);
   });
 });
+
+describe("the setting lsp_servers", () => {
+  it("is an object of JSON, checked to its fields, in file, variable and command line", () => {
+    const servers = { gopls: { command: "/opt/gopls", args: ["-v"], env: { A: "1" }, settings: { gopls: {} }, disabled: false } };
+    expect(readConfig(fileWith(JSON.stringify({ lsp_servers: servers })))).toEqual({ lsp_servers: servers });
+    expect(parseSetting("lsp_servers", JSON.stringify(servers))).toEqual(servers);
+    expect(mergeConfig({}, { GIN_LSP_SERVERS: '{"clangd":{"disabled":true}}' }, {}).config.lsp_servers).toEqual({
+      clangd: { disabled: true },
+    });
+    const faults: [unknown, string][] = [
+      ["text", "must be an object of servers by id"],
+      [[], "must be an object of servers by id"],
+      [{ nonsense: {} }, 'has no server "nonsense"'],
+      [{ toString: {} }, 'has no server "toString"'],
+      [{ gopls: [] }, "gopls must be an object"],
+      [{ gopls: { comand: "/x" } }, 'gopls has no "comand"'],
+      [{ gopls: { command: "gopls" } }, "gopls.command must be an absolute path"],
+      [{ gopls: { command: 1 } }, "gopls.command must be an absolute path"],
+      [{ gopls: { args: "-v" } }, "gopls.args must be a list of texts"],
+      [{ gopls: { env: { A: 1 } } }, "gopls.env must be an object of texts by name"],
+      [{ gopls: { settings: [] } }, "gopls.settings must be an object"],
+      [{ gopls: { initialization_options: null } }, "gopls.initialization_options must be an object"],
+      [{ gopls: { disabled: "yes" } }, "gopls.disabled must be true or false"],
+    ];
+    for (const [value, said] of faults) {
+      expect(
+        refusal(() => readConfig(fileWith(JSON.stringify({ lsp_servers: value })))),
+        JSON.stringify(value),
+      ).toContain(said);
+    }
+    expect(refusal(() => parseSetting("lsp_servers", "{"))).toContain("lsp_servers must be an object of servers by id");
+  });
+});
