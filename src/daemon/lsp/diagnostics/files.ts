@@ -56,13 +56,10 @@ export async function ofFiles(room: Room, question: LspAsk, paths: readonly stri
 
 function onFile(room: Room, question: LspAsk, deadline: Deadline): Promise<Grounded<readonly FileDiagnostics[]>> {
   return onGround(room, question, deadline, NEEDS, async (ground) => {
-    const { items, document, related } = await judge(
-      { mirror: ground.mirror, clock: ground.clock, server: ground.leased.spec.id },
-      documentOf(ground),
-      deadline,
-    );
+    const document = documentOf(ground);
     const { path, text } = document;
     const server = ground.leased.spec.id;
+    const { items, related } = await judge({ mirror: ground.mirror, clock: ground.clock, server }, document, deadline);
     const file = { path, sha256: text.sha256, server, diagnostics: diagnosticsIn(items, text, ground.encoding) };
     const others: FileDiagnostics[] = [];
     for (const [uri, told] of related) {

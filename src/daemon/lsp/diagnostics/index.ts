@@ -5,7 +5,7 @@ import { ofFile, ofFiles } from "./files.ts";
 import { ofWorkspace } from "./workspace.ts";
 
 export { compared } from "./check.ts";
-export { judge } from "./judge.ts";
+export { judge, pulls } from "./judge.ts";
 export { tryTexts } from "./trial.ts";
 
 /** Actions that judge files. */

@@ -5,8 +5,9 @@ import { givenUp, notReady } from "../session/failures.ts";
 import type { Deadline, Run } from "../session/types.ts";
 import { pulled, pullProviders } from "./pull.ts";
 
-/** Milliseconds a push that belongs to the content is waited for although others came before, until the document is opened anew for it. */
-const NUDGE_MS = 400;
+/** Milliseconds the push that belongs to the content is waited for until the server is told the text anew: where none came yet, and where one of before did. */
+const FIRST_MS = 2_000;
+const AGAIN_MS = 400;
 
 /** A request of the protocol that no server has: each answers it, with a refusal, once it has read what was sent before. */
 const BARRIER = "$/gin/barrier";
@@ -23,8 +24,6 @@ export interface Asked {
 export interface Judged {
   /** As the server sent them. */
   readonly items: readonly Raw[];
-  /** The document they are about: pushes may need it opened anew. */
-  readonly document: Document;
   /** Of other documents, by URI. */
   readonly related: ReadonlyMap<string, readonly Raw[]>;
 }
@@ -37,7 +36,7 @@ const NONE: ReadonlyMap<string, readonly Raw[]> = new Map();
  */
 export async function judge(asked: Asked, document: Document, deadline: Deadline): Promise<Judged> {
   const providers = pullProviders(asked.mirror.run);
-  if (providers.length > 0) return { ...(await pulled(asked, providers, document, deadline)), document };
+  if (providers.length > 0) return pulled(asked, providers, document, deadline);
   return pushedFor(asked, document, deadline);
 }
 
@@ -49,18 +48,17 @@ export function pulls(run: Run): boolean {
 async function pushedFor(asked: Asked, document: Document, deadline: Deadline): Promise<Judged> {
   const { mirror, clock } = asked;
   const known = now(mirror, document);
-  if (known !== undefined) return { items: known, document, related: NONE };
+  if (known !== undefined) return { items: known, related: NONE };
   await barrier(mirror, deadline);
-  const nudge = { ...deadline, atMs: Math.min(deadline.atMs, clock.monotonicMs() + NUDGE_MS) };
-  // One that has said something of this very content may have no reason to say it again: it is told anew.
-  const first = await wait(asked, document, mirror.pushed(document.uri) === undefined ? deadline : nudge);
-  if (first !== undefined) return { items: first, document, related: NONE };
-  if (clock.monotonicMs() >= deadline.atMs) throw late(asked, document);
-  const again = await mirror.reopen(document.path, deadline);
-  await barrier(mirror, deadline);
-  const items = await wait(asked, again, deadline);
+  const start = clock.monotonicMs();
+  // One that has said something of this very content may have no reason to say it again, and what it says too early does not count: it is told the text anew.
+  const patience = mirror.pushed(document.uri) === undefined ? Math.min(FIRST_MS, (deadline.atMs - start) / 2) : AGAIN_MS;
+  const first = await wait(asked, document, { ...deadline, atMs: Math.min(deadline.atMs, start + patience) });
+  if (first !== undefined) return { items: first, related: NONE };
+  await mirror.nudge(document.path);
+  const items = await wait(asked, document, deadline);
   if (items === undefined) throw late(asked, document);
-  return { items, document: again, related: NONE };
+  return { items, related: NONE };
 }
 
 /** The push that counts for the document now. */

@@ -41,7 +41,7 @@ export async function tryTexts({ clock }: Pick<Room, "clock">, trying: Trying, d
   const asked = { mirror, clock, server: spec.id };
   const look = async (path: string, document: Document): Promise<FileDiagnostics> => {
     const judged = await judge(asked, document, deadline);
-    const { text } = judged.document;
+    const { text } = document;
     return { path, sha256: text.sha256, server: spec.id, diagnostics: diagnosticsIn(judged.items, text, run.encoding) };
   };
   const lookAt = async (path: string): Promise<FileDiagnostics | undefined> => {

@@ -36,7 +36,7 @@ async function ofServer(ground: Ground): Promise<readonly FileDiagnostics[]> {
   const providers = pullProviders(ground.run).filter(({ workspace }) => workspace);
   const whole = providers.length === 0 ? undefined : await reported(ground, providers);
   if (whole !== undefined) return whole;
-  const { server } = { server: ground.leased.spec.id };
+  const server = ground.leased.spec.id;
   const open = [...ground.mirror.documents().values()].filter(({ path }) => ground.question.visible(path));
   ground.partial(
     open.length === 0
@@ -48,7 +48,7 @@ async function ofServer(ground: Ground): Promise<readonly FileDiagnostics[]> {
       const document = await ground.mirror.open(path, ground.deadline);
       await ground.text(path);
       const judged = await judge({ mirror: ground.mirror, clock: ground.clock, server }, document, ground.deadline);
-      const { text } = judged.document;
+      const { text } = document;
       return { path, sha256: text.sha256, server, diagnostics: diagnosticsIn(judged.items, text, ground.encoding) };
     } catch (thrown) {
       if (!(thrown instanceof GinError) || thrown.reason === "CANCELLED") throw thrown;

@@ -1,0 +1,130 @@
+import { GinError } from "../../base/index.ts";
+import { createText } from "../mirror/index.ts";
+import type { Text } from "../mirror/types.ts";
+import { hasAbility } from "../queries/abilities.ts";
+import { handlerOf } from "../queries/ground.ts";
+import { isObject, rangeOf } from "../queries/raw.ts";
+import { REFERENCES } from "../queries/references.ts";
+import { type Ability, documentOf, type Ground, placeParams } from "../queries/types.ts";
+import { wordAround } from "../queries/words.ts";
+import type { Place } from "../types.ts";
+import type { Drafted } from "./draft.ts";
+import { asked, planOf } from "./plan.ts";
+import { refusedEdit } from "./refused.ts";
+import { checkWhole, usesOf } from "./uses.ts";
+import type { Before } from "./verify.ts";
+
+const RENAME = { capability: "renameProvider", method: "textDocument/rename" } as const satisfies Ability;
+
+/** Files opened for a server that sees no others. */
+const MOST_OPENED = 200;
+
+/** What is to be renamed. */
+interface Subject {
+  readonly name: string;
+  /** Where the name begins. */
+  readonly place: Place;
+}
+
+/**
+ * A new name for a symbol, wherever it is used: of a server that does not see the whole project, what holds the name is opened first; where the server counts uses that
+ * its edit leaves out, the plan says so.
+ */
+export const rename = handlerOf({
+  about: "place",
+  ability: RENAME,
+  indexing: "refused",
+  across: "changes",
+  async find(ground) {
+    const newName = checkedName(ground);
+    const subject = await subjectOf(ground);
+    await openHolders(ground, subject.name);
+    const counts = hasAbility(ground.run, REFERENCES);
+    const uses = counts ? await usesOf(ground) : [];
+    if (!counts) ground.note(`${ground.leased.spec.id} cannot count references: whether all uses are renamed is not known`);
+    const { answer, told } = await asked(ground, RENAME.method, { ...placeParams(ground), newName });
+    const title = `rename ${subject.name} to ${newName}`;
+    const before = (drafted: Drafted) =>
+      counts && drafted.edits.length > 0 ? beforeOf(documentOf(ground), subject, drafted, uses.length) : undefined;
+    const plan = await planOf(ground, answer ?? {}, { title, told, before });
+    if (newName !== subject.name) {
+      if (plan.edits.length === 0) {
+        throw refusedEdit(ground.leased.spec.id, `it renames nothing at ${documentOf(ground).path}:${subject.place.line}`);
+      }
+      await checkWhole(ground, subject.name, uses, plan.files);
+    }
+    return { kind: "edit", plan };
+  },
+});
+
+function checkedName({ question: { newName = "" } }: Ground): string {
+  if (newName.trim() !== "" && !/[\p{Cc}\u2028\u2029]/u.test(newName)) return newName;
+  throw new GinError("INVALID_REQUEST", "the new name is empty, or has characters that no name has", undefined, {
+    facts: { field: "new_name" },
+  });
+}
+
+/** What the server would rename. Throws LSP_REFUSED where it says that nothing there can be. */
+async function subjectOf(ground: Ground): Promise<Subject> {
+  const { text, path } = documentOf(ground);
+  const place = ground.place ?? { line: 1, character: 1 };
+  const word = { name: wordAround(text.line(place.line), place.character), place };
+  const provider = ground.run.capabilities.renameProvider;
+  const registered = ground.run.registered(RENAME.method).some((one) => isObject(one) && one["prepareProvider"] === true);
+  if (!registered && !(isObject(provider) && provider["prepareProvider"] === true)) return word;
+  const answer = await ground.request("textDocument/prepareRename", placeParams(ground));
+  if (answer === null || answer === undefined) {
+    throw refusedEdit(ground.leased.spec.id, `nothing at ${path}:${place.line}:${place.character} can be renamed`, path);
+  }
+  const range = rangeOf(answer) ?? (isObject(answer) ? rangeOf(answer["range"]) : undefined);
+  if (range === undefined) return word;
+  const span = text.span(range, ground.encoding);
+  const line = [...text.line(span.start.line)].slice(span.start.character - 1);
+  const name = line.slice(0, span.end.character - span.start.character).join("");
+  return { name: span.end.line === span.start.line ? name : word.name, place: span.start };
+}
+
+/** Of a server that knows only what it has opened: whatever may hold the name. */
+async function openHolders(ground: Ground, name: string): Promise<void> {
+  const { leased, room, question, synced, deadline, mirror } = ground;
+  const { spec } = leased;
+  if (spec.wholeProject || name === "") return;
+  const holders = await room.vocabularies.holding(question.workspace, spec, synced.tree, [name], deadline.signal);
+  let opened = 0;
+  for (const path of holders.slice(0, MOST_OPENED)) {
+    try {
+      await mirror.open(path, deadline);
+      opened += 1;
+    } catch (thrown) {
+      if (!(thrown instanceof GinError) || thrown.reason === "NOT_READY" || thrown.reason === "CANCELLED") throw thrown;
+      ground.partial(`${path} could not be looked into (${thrown.reason})`);
+    }
+  }
+  ground.note(`${spec.id} does not see the whole project: the ${opened} files that may hold ${name} were opened for it`);
+  if (holders.length > MOST_OPENED)
+    ground.partial(`${holders.length - MOST_OPENED} more files may hold ${name} and were not opened`);
+}
+
+/** Where the name is found again once the plan is saved. */
+function beforeOf(
+  { path, text }: { readonly path: string; readonly text: Text },
+  { place }: Subject,
+  { files, edits }: Drafted,
+  count: number,
+): Before {
+  const file = files.find((one) => one.path === path);
+  const content = edits.find((one) => one.path === path && one.content !== undefined)?.content;
+  const now = file?.renamedTo === undefined || file.renamedTo === "" ? path : file.renamedTo;
+  if (file === undefined || content === undefined) return { count, path: now, place };
+  const offset = (at: Place): number => text.offset(text.toServer(at, "utf-16"), "utf-16");
+  const at = offset(place);
+  let moved = 0;
+  for (const { span, newText } of file.changes) {
+    const [from, to] = [offset(span.start), offset(span.end)];
+    // The name's own change begins where the name does, or ends where it begins when something is put before it.
+    if (from >= at) break;
+    moved += newText.length - (Math.min(to, at) - from);
+  }
+  const after = createText(content, "");
+  return { count, path: now, place: after.fromServer(after.position(at + moved, "utf-16"), "utf-16") };
+}
