@@ -184,17 +184,23 @@ export class Sync {
 
   /** What every open document is to hold. Others may be opened meanwhile, at the state told before: they are looked at as well. */
   async #plan(tree: string, signal: AbortSignal): Promise<Plan> {
-    const { documents, contents, workspace } = this.#parts;
+    const { documents } = this.#parts;
     const plan: Plan = new Map();
     for (;;) {
       const left = documents.all().filter((open) => open.base !== undefined && !plan.has(open));
       if (left.length === 0) return plan;
-      for (const open of left) {
-        const hash = workspace.hashAt(tree, open.path);
-        const gone = hash === undefined && !open.fromDisk;
-        plan.set(open, gone ? undefined : await unlessMoving(ifText(contents.load(tree, open.path, signal))));
-      }
+      for (const open of left) plan.set(open, await this.#planOf(open, tree, signal));
     }
+  }
+
+  async #planOf({ path, base, fromDisk }: Open, tree: string, signal: AbortSignal): Promise<Loaded | undefined> {
+    const { contents, workspace } = this.#parts;
+    if (!fromDisk && base !== undefined) {
+      const hash = tree === this.#told?.tree ? base.sha256 : workspace.hashAt(tree, path);
+      if (hash === undefined) return undefined;
+      if (hash === base.sha256) return { text: base, fromDisk: false };
+    }
+    return unlessMoving(ifText(contents.load(tree, path, signal)));
   }
 
   /** All in one step: nothing that others send comes between. */

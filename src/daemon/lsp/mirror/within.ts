@@ -1,6 +1,9 @@
 import { type Clock, GinError } from "../../base/index.ts";
 import type { Deadline } from "../session/types.ts";
 
+/** Timers cannot wait longer: some 24 days. */
+const LONGEST_MS = 2 ** 31 - 1;
+
 /** How errors name the server, and the clock deadlines are on. */
 export interface Bound {
   readonly clock: Clock;
@@ -39,7 +42,7 @@ export function whenOver(
   if (deadline.signal.aborted) cancelled();
   else if (left <= 0) timedOut();
   else {
-    stop = clock.after(left, timedOut);
+    stop = clock.after(Math.min(left, LONGEST_MS), timedOut);
     deadline.signal.addEventListener("abort", cancelled, { once: true });
   }
   return end;
