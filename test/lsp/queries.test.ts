@@ -203,4 +203,16 @@ describe("pyright", () => {
     const callers = await ask("incoming_calls", "lib/shapes.py", { symbol: "make" });
     expect(callers.found.kind === "calls" && callers.found.calls.items.map(({ name }) => name)).toEqual(["main"]);
   });
+
+  it("finds uses in files that its configuration leaves out", async () => {
+    const code = {
+      "src/one.py": "def alpha() -> int:\n    return 1\n",
+      "tests/two.py": "from src.one import alpha\nalpha()\n",
+      "tests/three.py": "from tests.two import alpha\nalpha()\n",
+    };
+    const { ask } = site("pyright", { "pyrightconfig.json": '{ "include": ["src"] }', ...code });
+    const answer = await ask("references", "src/one.py", { symbol: "alpha" });
+    expect(placesOf(answer)).toEqual(uses(code, "alpha"));
+    expect(answer.partial).toBe(false);
+  });
 });

@@ -97,8 +97,8 @@ describe("a project", () => {
       "a/y.js": "",
       "a/z.js": "",
     });
-    const projects = new Projects();
-    const of = (path: string) => projects.of(workspace, workspace.tree(), ["tsconfig.json", "jsconfig.json"], path);
+    const { of, known } = new Projects().at(workspace, workspace.tree(), "typescript");
+    expect(known).toBe(false);
     expect(["x.ts", "a/deep/x.ts", "a/z.js", "a/y.js", "b/x.ts", "c/x.ts"].map(of)).toEqual([
       "tsconfig.json",
       "a/jsconfig.json",
@@ -107,6 +107,25 @@ describe("a project", () => {
       undefined,
       "tsconfig.json",
     ]);
+  });
+});
+
+describe("a project of Python", () => {
+  const paths = ["a.py", "src/b.pyi", "tests/c.py", ".hidden/d.py", "__pycache__/e.py"];
+  const covered = (files: Readonly<Record<string, string>>) => {
+    const workspace = new DiskWorkspace(tempDir("projects"), files);
+    return paths.filter((path) => new Projects().at(workspace, workspace.tree(), "pyright").of(path) === "");
+  };
+
+  it("is everything, or what its configuration says by itself", () => {
+    const all = ["a.py", "src/b.pyi", "tests/c.py"];
+    expect(covered({})).toEqual(all);
+    expect(covered({ "pyrightconfig.json": '{ "strict": ["src"] }', "pyproject.toml": "[tool.pyright]" })).toEqual(all);
+    expect(covered({ "pyproject.toml": "[project]\nname = 'x'\n" })).toEqual(all);
+    expect(covered({ "pyproject.toml": "[tool.pyright]\ninclude = ['src']\n" })).toEqual([]);
+    expect(covered({ "pyrightconfig.json": '{ "include": ["src"] }' })).toEqual(["src/b.pyi"]);
+    expect(covered({ "pyrightconfig.json": '{ "exclude": ["**/tests"] }' })).toEqual(["a.py", "src/b.pyi"]);
+    expect(covered({ "pyrightconfig.json": '{ "extends": "x.json" }' })).toEqual([]);
   });
 });
 

@@ -36,21 +36,21 @@ export async function askCovered(ground: Ground, ask: () => Promise<readonly Nam
 
 /**
  * Has the server know every file of its languages that holds one of the words: one file of each project that surely includes some, and those that no project surely
- * includes. No words stand for all files. Gives how many were opened or were open already; what is beyond the bound is noted.
+ * includes. Undefined words stand for all files. Gives how many were opened or were open already; what is beyond the bound is noted.
  */
-export async function cover(ground: Ground, words: readonly string[]): Promise<number> {
+export async function cover(ground: Ground, words: readonly string[] | undefined): Promise<number> {
   const { room, question, leased, synced, deadline, document } = ground;
   const { spec } = leased;
-  if (spec.projects === undefined) return 0;
+  if (spec.projects === undefined || words?.length === 0) return 0;
   const { workspace } = question;
-  const holding = await room.vocabularies.holding(workspace, spec, synced.tree, words, deadline.signal);
-  const projectOf = (path: string) => room.projects.of(workspace, synced.tree, spec.projects ?? [], path);
-  const loaded = new Set(document === undefined ? [] : [projectOf(document.path)]);
+  const holding = await room.vocabularies.holding(workspace, spec, synced.tree, words ?? [], deadline.signal);
+  const projects = room.projects.at(workspace, synced.tree, spec.projects);
+  const loaded = new Set(document === undefined ? [] : [projects.of(document.path)]);
   const wanted: string[] = [];
   for (const path of holding) {
     if (path === document?.path) continue;
-    const project = projectOf(path);
-    if (project !== undefined && loaded.has(project)) continue;
+    const project = projects.of(path);
+    if (project !== undefined && (projects.known || loaded.has(project))) continue;
     loaded.add(project);
     wanted.push(path);
   }

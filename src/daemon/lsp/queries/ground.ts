@@ -132,8 +132,8 @@ class Attempts {
     for (let left = ATTEMPTS; ; ) {
       try {
         const answer = await this.#attempt(work, left === 1);
-        if (answer !== undefined) return answer;
-        left -= 1;
+        if (typeof answer === "object") return answer;
+        if (answer === "changed") left -= 1;
         if (left === 0) throw notReady(spec.id, "changing", "files it speaks of change while it answers");
       } catch (thrown) {
         if (left === 0 || stateOf(thrown) !== "changing") throw thrown;
@@ -143,8 +143,8 @@ class Attempts {
     }
   }
 
-  /** Undefined when what it speaks of changed meanwhile. */
-  async #attempt<T>(work: (ground: Ground) => Promise<T>, last: boolean): Promise<Grounded<T> | undefined> {
+  /** "changed" when what it speaks of changed meanwhile, "indexing" when the server began to look at the workspace again, and has ended that. */
+  async #attempt<T>(work: (ground: Ground) => Promise<T>, last: boolean): Promise<Grounded<T> | "changed" | "indexing"> {
     const { mirror, session, run, spec } = this.#leased;
     const before = await mirror.sync(this.#deadline);
     const document = await this.#document();
@@ -159,12 +159,12 @@ class Attempts {
     // One that began to look at the workspace again meanwhile may have answered of the half it knew.
     if (this.#needs.indexing === "refused" && session.state === "indexing") {
       if ((await session.run(this.#deadline)) !== run) throw notReady(spec.id, "crashed");
-      return undefined;
+      return "indexing";
     }
     const after = await mirror.sync(this.#deadline);
-    if (!(await spoken.holds(after))) return undefined;
+    if (!(await spoken.holds(after))) return "changed";
     if (this.#needs.across && between.tree !== synced.tree && this.#concerns(synced, between)) {
-      if (!last) return undefined;
+      if (!last) return "changed";
       said.partial("other files changed while it was asked: it may be of a mixture of before and after");
     }
     if (this.#needs.across === true && !spec.wholeProject)

@@ -1,53 +1,115 @@
 import type { Hash } from "../../store/index.ts";
+import type { ServerSpec } from "../table/types.ts";
 import type { LspWorkspace } from "../types.ts";
 import { isObject } from "./raw.ts";
 
 /** Whether a path is surely a file of the project. */
 type Covers = (path: string) => boolean;
 
-/** Configurations parsed, by content and directory; few are ever seen. */
+/** By whose rules projects are found. */
+type Rules = NonNullable<ServerSpec["projects"]>;
+
+/** Configurations parsed, by content and place; few are ever seen. */
 const MOST_PARSED = 1_000;
 
-/** Which project a file belongs to by the nearest configuration above it. */
+/** The projects of one tree. */
+export interface ProjectsOf {
+  /** Whether the server knows its project before a file of it is open. */
+  readonly known: boolean;
+  /**
+   * Names the project that surely includes a file; undefined where none does, or it is not sure: what includes by inherited or unusual settings is not worked out, as a
+   * server finds an open file's project itself.
+   */
+  of(path: string): string | undefined;
+}
+
+/** What the configurations of trees say, each parsed once. */
 export class Projects {
   readonly #parsed = new Map<string, Covers>();
 
-  /**
-   * Path of the nearest configuration above a file, when that surely includes it; undefined where there is none, or it is not sure: what includes by `files`, `extends`
-   * or unusual patterns is not worked out, as a server opens such a file's project itself.
-   */
-  of(workspace: LspWorkspace, tree: Hash, names: readonly string[], path: string): string | undefined {
-    for (let directory = parentOf(path); directory !== undefined; directory = parentOf(directory)) {
-      for (const name of names) {
-        const config = directory === "" ? name : `${directory}/${name}`;
-        const hash = workspace.hashAt(tree, config);
-        if (hash === undefined) continue;
-        const sure = this.#covers(workspace, hash, directory, name)(path) && !hasTwin(workspace, tree, path);
-        return sure ? config : undefined;
-      }
+  at(workspace: LspWorkspace, tree: Hash, rules: Rules): ProjectsOf {
+    if (rules === "pyright") {
+      const covers = this.#pythonAt(workspace, tree);
+      return { known: true, of: (path) => (covers(path) ? "" : undefined) };
+    }
+    const nearest = new Map<string, Project | undefined>();
+    const nearestOf = (directory: string): Project | undefined => {
+      if (nearest.has(directory)) return nearest.get(directory);
+      const found =
+        this.#typescriptIn(workspace, tree, directory) ?? (directory === "" ? undefined : nearestOf(parentOf(directory)));
+      nearest.set(directory, found);
+      return found;
+    };
+    return {
+      known: false,
+      of(path) {
+        const project = nearestOf(parentOf(path));
+        return project?.covers(path) === true && !hasTwin(workspace, tree, path) ? project.config : undefined;
+      },
+    };
+  }
+
+  #typescriptIn(workspace: LspWorkspace, tree: Hash, directory: string): Project | undefined {
+    for (const name of ["tsconfig.json", "jsconfig.json"]) {
+      const config = directory === "" ? name : `${directory}/${name}`;
+      const hash = workspace.hashAt(tree, config);
+      if (hash === undefined) continue;
+      const covers = this.#covers(workspace, hash, config, (json) => coversOf(json, directory, name === "jsconfig.json"));
+      return { config, covers };
     }
     return undefined;
   }
 
-  #covers(workspace: LspWorkspace, hash: Hash, directory: string, name: string): Covers {
-    const key = `${hash} ${directory}/${name}`;
+  /** Of the root, where the server is started. */
+  #pythonAt(workspace: LspWorkspace, tree: Hash): Covers {
+    for (const [name, parse] of [
+      ["pyrightconfig.json", pythonCoversOf],
+      // Its tables are not worked out.
+      ["pyproject.toml", (toml: string) => (/^\s*\[\s*tool\s*\.\s*"?(?:based)?pyright/m.test(toml) ? NOTHING : undefined)],
+    ] as const) {
+      const hash = workspace.hashAt(tree, name);
+      const covers = hash === undefined ? undefined : this.#covers(workspace, hash, name, (text) => parse(text) ?? ALL_PYTHON);
+      if (covers !== undefined && (name === "pyrightconfig.json" || covers === NOTHING)) return covers;
+    }
+    return ALL_PYTHON;
+  }
+
+  #covers(workspace: LspWorkspace, hash: Hash, config: string, parse: (text: string) => Covers): Covers {
+    const key = `${hash} ${config}`;
     const known = this.#parsed.get(key);
     if (known !== undefined) return known;
     const bytes = workspace.bytes(hash);
-    const covers = coversOf(bytes === undefined ? "" : Buffer.from(bytes).toString("utf8"), directory, name === "jsconfig.json");
+    const covers = bytes === undefined ? NOTHING : parse(Buffer.from(bytes).toString("utf8"));
     if (this.#parsed.size >= MOST_PARSED) this.#parsed.clear();
     this.#parsed.set(key, covers);
     return covers;
   }
 }
 
-/** The directory of a path; undefined above the root. */
-function parentOf(path: string): string | undefined {
-  if (path === "") return undefined;
+interface Project {
+  readonly config: string;
+  readonly covers: Covers;
+}
+
+/** The directory of a path; "" is the root. */
+function parentOf(path: string): string {
   return path.slice(0, Math.max(0, path.lastIndexOf("/")));
 }
 
 const NOTHING: Covers = () => false;
+
+/** What pyright includes by itself. */
+const ALL_PYTHON: Covers = (path) => /\.pyi?$/.test(path) && !/(?:^|\/)(?:\.|node_modules\/|__pycache__\/)/.test(path);
+
+/** What a pyrightconfig.json at the root surely includes. */
+export function pythonCoversOf(json: string): Covers {
+  const config = parsed(json);
+  if (!isObject(config) || config["extends"] !== undefined) return NOTHING;
+  const include = patternsOf(config["include"] ?? ["**"], "all");
+  const exclude = patternsOf(config["exclude"] ?? [], "all");
+  if (include === undefined || exclude === undefined) return NOTHING;
+  return (path) => ALL_PYTHON(path) && include.some((one) => one.test(path)) && !exclude.some((one) => one.test(path));
+}
 
 /** What a configuration in a directory surely includes, by TypeScript's rules. */
 export function coversOf(json: string, directory: string, javascript: boolean): Covers {

@@ -16,7 +16,7 @@ const NEEDS: Needs = { about: "server", ability: WORKSPACE_SYMBOL, indexing: "pa
 /** Symbols of the whole workspace by a part of their name, from every server that runs: the exact name first, then those that begin with it. */
 export const workspaceSymbols: Handler = async (room, question, deadline) => {
   const query = question.query ?? "";
-  const { answers, missing } = await askSeveral(room, question, deadline, NEEDS, (ground) => symbolsOf(ground, query, []));
+  const { answers, missing } = await askSeveral(room, question, deadline, NEEDS, (ground) => symbolsOf(ground, query));
   const all = answers.flatMap(({ value }) => value);
   const wanted = query.toLowerCase();
   all.sort((a, b) => rank(a, wanted) - rank(b, wanted) || compareNames(a, b) || compareLocations(a.location, b.location));
@@ -26,8 +26,8 @@ export const workspaceSymbols: Handler = async (room, question, deadline) => {
   };
 };
 
-/** The symbols of one server whose names hold a text. `words` are those that a file with such a symbol holds whole; none where that is not known. */
-export async function symbolsOf(ground: Ground, query: string, words: readonly string[]): Promise<readonly SymbolNode[]> {
+/** The symbols of one server whose names hold a text. `words` are those that a file with such a symbol holds whole; undefined where that is not known. */
+export async function symbolsOf(ground: Ground, query: string, words?: readonly string[]): Promise<readonly SymbolNode[]> {
   await cover(ground, words);
   const answer = await ground.request(WORKSPACE_SYMBOL.method, { query });
   const found = await Promise.all((Array.isArray(answer) ? objectsOf(answer) : []).map((raw) => symbolOf(ground, raw)));

@@ -31,10 +31,10 @@ export interface ServerSpec {
   /** Whether references and renames see files that were never opened; false: the room opens what it must, or says partial. */
   readonly wholeProject: boolean;
   /**
-   * Names of files that say what belongs to a project, where a server knows only projects of which a file is open (queries/cover.ts opens what holds the word asked
-   * about). Default: it knows the workspace without.
+   * By whose rules it is found out what a server does not see before it is opened: "typescript" knows the projects of open files only, "pyright" what the one
+   * configuration includes and what is open. What holds the word asked about is opened then (queries/cover.ts). Default: nothing is opened.
    */
-  readonly projects?: readonly string[];
+  readonly projects?: "typescript" | "pyright";
   /** Whether it answers workspace/diagnostic. */
   readonly shutdownParams?: "none" | "null";
   readonly env?: Readonly<Record<string, string>>;

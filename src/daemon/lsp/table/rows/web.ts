@@ -34,7 +34,7 @@ export const webServers: readonly ServerSpec[] = [
     untrusted: {},
     runs: "nothing: plugins named in tsconfig.json are not loaded, types are not fetched",
     wholeProject: true,
-    projects: ["tsconfig.json", "jsconfig.json"],
+    projects: "typescript",
     shutdownParams: "none",
   },
   {
