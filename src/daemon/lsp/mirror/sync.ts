@@ -33,6 +33,7 @@ class Batch {
   readonly abort = new AbortController();
   readonly done: Promise<Synced>;
   waiting = 0;
+  over = false;
   resolve: (synced: Synced) => void = () => {};
   reject: (error: unknown) => void = () => {};
 
@@ -94,7 +95,7 @@ export class Sync {
   /** When nobody wants a batch any more it is given up, and who comes then must not get that one. */
   #leave(batch: Batch): void {
     batch.waiting -= 1;
-    if (batch.waiting > 0) return;
+    if (batch.waiting > 0 || batch.over) return;
     batch.abort.abort();
     if (this.#next === batch) this.#next = undefined;
   }
@@ -112,10 +113,12 @@ export class Sync {
     this.#next = undefined;
     this.#running = batch;
     const end = () => {
+      batch.over = true;
       this.#running = undefined;
       this.#begin();
     };
-    void this.#settleAndTell(batch.abort.signal).then(batch.resolve, batch.reject).finally(end);
+    // Its end comes before its outcome, so that who hears of that finds the place free.
+    void this.#settleAndTell(batch.abort.signal).finally(end).then(batch.resolve, batch.reject);
   }
 
   async #settleAndTell(signal: AbortSignal): Promise<Synced> {
@@ -187,7 +190,8 @@ export class Sync {
     const { documents } = this.#parts;
     const plan: Plan = new Map();
     for (;;) {
-      const left = documents.all().filter((open) => open.base !== undefined && !plan.has(open));
+      const asTold = tree === this.#told?.tree;
+      const left = documents.all().filter((open) => open.base !== undefined && !plan.has(open) && (open.fromDisk || !asTold));
       if (left.length === 0) return plan;
       for (const open of left) plan.set(open, await this.#planOf(open, tree, signal));
     }
@@ -196,7 +200,7 @@ export class Sync {
   async #planOf({ path, base, fromDisk }: Open, tree: string, signal: AbortSignal): Promise<Loaded | undefined> {
     const { contents, workspace } = this.#parts;
     if (!fromDisk && base !== undefined) {
-      const hash = tree === this.#told?.tree ? base.sha256 : workspace.hashAt(tree, path);
+      const hash = workspace.hashAt(tree, path);
       if (hash === undefined) return undefined;
       if (hash === base.sha256) return { text: base, fromDisk: false };
     }
