@@ -3,7 +3,7 @@ import { systemClock } from "../../../src/daemon/base/index.ts";
 import type { Mirror } from "../../../src/daemon/lsp/mirror/types.ts";
 import { createPool } from "../../../src/daemon/lsp/pool/pool.ts";
 import type { Leased, Pool, PoolDeps } from "../../../src/daemon/lsp/pool/types.ts";
-import type { LaunchSpec, Session } from "../../../src/daemon/lsp/session/types.ts";
+import type { LaunchSpec, Readiness, Session } from "../../../src/daemon/lsp/session/types.ts";
 import type { ServerSpec } from "../../../src/daemon/lsp/table/types.ts";
 import type { LspWorkspace, ServerStatus } from "../../../src/daemon/lsp/types.ts";
 import { alive, fakeSession, silent, within } from "../../helpers/lsp/session.ts";
@@ -24,8 +24,11 @@ const rowOf = (id: string, extensions: readonly string[], over: Partial<ServerSp
   ...over,
 });
 
+/** Of servers that never say that they know the workspace. */
+const SILENT: Readiness = { kind: "notification", method: "fake/ready", ready: () => true };
+
 const TABLE = [
-  rowOf("one", [".one"]),
+  rowOf("one", [".one"], { early: true }),
   rowOf("first", [".py"]),
   rowOf("second", [".py"]),
   rowOf("builds", [".rs"], { untrusted: "refused", folder: "topmost" }),
@@ -73,7 +76,9 @@ interface Site {
   readonly installed: Set<string>;
 }
 
-function open(over: Partial<PoolDeps> & { readonly options?: (launch: LaunchSpec) => object } = {}): Site {
+function open(
+  over: Partial<PoolDeps> & { readonly options?: (launch: LaunchSpec) => object; readonly neverReady?: boolean } = {},
+): Site {
   const launched: LaunchSpec[] = [];
   const sessions: Session[] = [];
   const closedMirrors: string[] = [];
@@ -91,7 +96,10 @@ function open(over: Partial<PoolDeps> & { readonly options?: (launch: LaunchSpec
     session: (launch) => {
       launched.push(launch);
       // The clock of the pool may stand still; processes do not.
-      const session = fakeSession(over.options?.(launch) ?? {}, { server: launch.server });
+      const session = fakeSession(over.options?.(launch) ?? {}, {
+        server: launch.server,
+        ...(over.neverReady === true ? { readiness: SILENT } : {}),
+      });
       sessions.push(session);
       return session;
     },
@@ -309,6 +317,21 @@ describe("memory", () => {
     clock.advance(5_000);
     clock.advance(5_000);
     expect(sessions.map(({ server, state }) => `${server} ${state}`)).toEqual(["one stopped", "first ready"]);
+  });
+});
+
+describe("what does not know the workspace yet", () => {
+  it("is asked about a lone file where its row says that it can be, and about nothing where not", async () => {
+    const { pool } = open({ neverReady: true });
+    const workspace = workspaceOf(1, []);
+    expect((await pool.lease(workspace, { path: "a.one" }, within(), true)).session.state).toBe("indexing");
+    expect(await refusedWith(pool.lease(workspace, { path: "a.one" }, within(300)))).toMatchObject({
+      facts: { state: "indexing" },
+    });
+    expect(await refusedWith(pool.lease(workspace, { path: "a.py" }, within(1_500), true))).toMatchObject({
+      reason: "NOT_READY",
+      facts: { server: "first", state: "indexing" },
+    });
   });
 });
 

@@ -44,7 +44,7 @@ class ServerPool implements Pool {
     const entry = this.#entryFor(workspace, wanted);
     this.#take(entry);
     try {
-      const run = await this.#running(entry, deadline, evenIndexing);
+      const run = await this.#running(entry, deadline, evenIndexing && entry.spec.early === true);
       const mirror = entry.mirrorOf(run, () => this.#deps.mirror(this.#mirrorOf(entry, run)));
       let held = true;
       const release = (): void => {

@@ -31,7 +31,7 @@ export interface Wanted {
 export interface Pool {
   /**
    * Holds a server that can be asked, started when it does not run. Rejects with UNSUPPORTED (none for the path, not installed, switched off),
-   * LSP_NEEDS_TRUST, NOT_READY with `state` and `server`, CANCELLED.
+   * LSP_NEEDS_TRUST, NOT_READY with `state` and `server`, CANCELLED. `evenIndexing` counts for rows that are `early`.
    */
   lease(workspace: LspWorkspace, wanted: Wanted, deadline: Deadline, evenIndexing?: boolean): Promise<Leased>;
   /** The row that would be asked about a path; throws as lease does before anything is started. */

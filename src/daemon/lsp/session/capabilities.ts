@@ -16,6 +16,8 @@ const SYMBOL_KINDS = Array.from({ length: 26 }, (_, index) => (index + 1) as Sym
 
 /** What gin can do; nothing it does not use, so that no server counts on it. */
 const CAPABILITIES: ClientCapabilities = {
+  // rust-analyzer says whether it is done only to clients that say so.
+  experimental: { serverStatusNotification: true },
   general: {
     positionEncodings: [...ENCODINGS],
     staleRequestSupport: { cancel: true, retryOnContentModified: [] },

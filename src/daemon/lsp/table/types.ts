@@ -35,7 +35,12 @@ export interface ServerSpec {
    * configuration includes and what is open. What holds the word asked about is opened then (queries/cover.ts). Default: nothing is opened.
    */
   readonly projects?: "typescript" | "pyright";
-  /** Whether it answers workspace/diagnostic. */
+  /**
+   * Whether what it says of a lone file can be relied upon before it knows the workspace. Some (bash) never look at what was opened before: they are
+   * asked nothing until they are ready.
+   */
+  readonly early?: true;
+  /** Params of shutdown; default "null". */
   readonly shutdownParams?: "none" | "null";
   readonly env?: Readonly<Record<string, string>>;
   /** Names of variables of the daemon's environment that are passed on beside PATH, HOME, LANG, TMPDIR. */

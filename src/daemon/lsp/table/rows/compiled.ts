@@ -35,6 +35,7 @@ export const compiledServers: readonly ServerSpec[] = [
     untrusted: "refused",
     runs: "cargo, build scripts, procedural macros, and what .cargo/config and rust-toolchain.toml name",
     wholeProject: true,
+    early: true,
     passes: ["CARGO_HOME", "RUSTUP_HOME", "RUSTUP_TOOLCHAIN", "RUSTFLAGS"],
   },
   {
@@ -62,6 +63,7 @@ export const compiledServers: readonly ServerSpec[] = [
     runs: "nothing; it keeps its index in .cache/clangd beside compile_commands.json: have that ignored",
     // Only what compile_commands.json lists is indexed.
     wholeProject: false,
+    early: true,
     passes: ["XDG_CACHE_HOME", "CPATH", "C_INCLUDE_PATH", "CPLUS_INCLUDE_PATH"],
   },
   {

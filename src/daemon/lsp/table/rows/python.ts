@@ -29,6 +29,7 @@ function pyright(id: string, program: string, install: string): ServerSpec {
     untrusted: { settings: SYSTEM_PYTHON },
     runs: "the Python interpreter in use, isolated, to learn where its packages are; of a trusted workspace that may be one in a virtual environment inside it",
     wholeProject: true,
+    early: true,
     projects: "pyright",
     passes: PASSES,
   };
