@@ -71,7 +71,8 @@ export class Draft {
     const text = first ? await this.#files.text(original.path) : ofString(held.text ?? "");
     if (text === undefined) throw this.#refuse(`it changes ${path}, which is no text in UTF-8`, path);
     const made = splice(text, replacements, this.#encoding, (message) => this.#refuse(`${message} in ${path}`, path));
-    if (made.changes.length === 0) return;
+    // Changes may add up to nothing.
+    if (made.text === text.text) return;
     if (Buffer.byteLength(made.text) > TEXT_BYTES) {
       throw new GinError("TOO_LARGE", `${path} would become larger than ${TEXT_BYTES} bytes`, undefined, {
         facts: { path, limit: TEXT_BYTES, unit: "bytes" },

@@ -1,6 +1,5 @@
 import { GinError } from "../../base/index.ts";
 import { createText } from "../mirror/index.ts";
-import type { Text } from "../mirror/types.ts";
 import { hasAbility } from "../queries/abilities.ts";
 import { handlerOf } from "../queries/ground.ts";
 import { isObject, rangeOf } from "../queries/raw.ts";
@@ -11,7 +10,7 @@ import type { Place } from "../types.ts";
 import type { Drafted } from "./draft.ts";
 import { asked, planOf } from "./plan.ts";
 import { refusedEdit } from "./refused.ts";
-import { checkWhole, usesOf } from "./uses.ts";
+import { bearing, checkWhole, usesOf } from "./uses.ts";
 import type { Before } from "./verify.ts";
 
 const RENAME = { capability: "renameProvider", method: "textDocument/rename" } as const satisfies Ability;
@@ -40,18 +39,18 @@ export const rename = handlerOf({
     const subject = await subjectOf(ground);
     await openHolders(ground, subject.name);
     const counts = hasAbility(ground.run, REFERENCES);
-    const uses = counts ? await usesOf(ground) : [];
+    const uses = counts ? await bearing(ground, await usesOf(ground), subject.name) : [];
     if (!counts) ground.note(`${ground.leased.spec.id} cannot count references: whether all uses are renamed is not known`);
     const { answer, told } = await asked(ground, RENAME.method, { ...placeParams(ground), newName });
     const title = `rename ${subject.name} to ${newName}`;
     const before = (drafted: Drafted) =>
-      counts && drafted.edits.length > 0 ? beforeOf(documentOf(ground), subject, drafted, uses.length) : undefined;
+      counts && drafted.edits.length > 0 ? beforeOf(ground, { ...subject, newName }, drafted, uses.length) : undefined;
     const plan = await planOf(ground, answer ?? {}, { title, told, before });
     if (newName !== subject.name) {
       if (plan.edits.length === 0) {
         throw refusedEdit(ground.leased.spec.id, `it renames nothing at ${documentOf(ground).path}:${subject.place.line}`);
       }
-      await checkWhole(ground, subject.name, uses, plan.files);
+      checkWhole(ground, subject.name, uses, plan.files);
     }
     return { kind: "edit", plan };
   },
@@ -107,15 +106,16 @@ async function openHolders(ground: Ground, name: string): Promise<void> {
 
 /** Where the name is found again once the plan is saved. */
 function beforeOf(
-  { path, text }: { readonly path: string; readonly text: Text },
-  { place }: Subject,
+  ground: Ground,
+  { place, newName }: Subject & { readonly newName: string },
   { files, edits }: Drafted,
   count: number,
 ): Before {
+  const { path, text } = documentOf(ground);
   const file = files.find((one) => one.path === path);
   const content = edits.find((one) => one.path === path && one.content !== undefined)?.content;
   const now = file?.renamedTo === undefined || file.renamedTo === "" ? path : file.renamedTo;
-  if (file === undefined || content === undefined) return { count, path: now, place };
+  if (file === undefined || content === undefined) return { count, name: newName, path: now, place };
   const offset = (at: Place): number => text.offset(text.toServer(at, "utf-16"), "utf-16");
   const at = offset(place);
   let moved = 0;
@@ -126,5 +126,5 @@ function beforeOf(
     moved += newText.length - (Math.min(to, at) - from);
   }
   const after = createText(content, "");
-  return { count, path: now, place: after.fromServer(after.position(at + moved, "utf-16"), "utf-16") };
+  return { count, name: newName, path: now, place: after.fromServer(after.position(at + moved, "utf-16"), "utf-16") };
 }

@@ -14,29 +14,37 @@ export async function usesOf(ground: Ground): Promise<readonly Named[]> {
   return [...new Map(found.map((one) => [JSON.stringify([one.uri, one.range]), one])).values()];
 }
 
+/** A use that bears a name: where it is imported under another, it does not. */
+export interface Bearing {
+  readonly path: string;
+  readonly span: Span;
+}
+
+/** Uses in files of the workspace at which the name itself stands: so many are there under the new one when it was changed. */
+export async function bearing(ground: Ground, uses: readonly Named[], name: string): Promise<readonly Bearing[]> {
+  const found = await Promise.all(
+    uses.map(async ({ uri, range }) => {
+      const path = ground.mirror.pathOf(uri);
+      const text = path === undefined ? undefined : await ground.text(path);
+      if (path === undefined || text === undefined) return undefined;
+      const span = text.span(range, ground.encoding);
+      return named(text.line(span.start.line), span) === name ? { path, span } : undefined;
+    }),
+  );
+  return found.filter((one) => one !== undefined);
+}
+
 /** Says of uses that an edit leaves as they are although the old name stands there: the edit is not whole then. */
-export async function checkWhole(
-  ground: Ground,
-  name: string,
-  uses: readonly Named[],
-  files: readonly EditedFile[],
-): Promise<void> {
+export function checkWhole(ground: Ground, name: string, uses: readonly Bearing[], files: readonly EditedFile[]): void {
   const changed = new Map(files.map(({ path, changes }) => [path, changes]));
-  const missing: string[] = [];
-  for (const { uri, range } of uses) {
-    const path = ground.mirror.pathOf(uri);
-    const text = path === undefined ? undefined : await ground.text(path);
-    if (path === undefined || text === undefined) continue;
-    const span = text.span(range, ground.encoding);
-    // An alias keeps its name.
-    if (named(text.line(span.start.line), span) !== name) continue;
-    if (changed.get(path)?.some((change) => touches(change.span, span)) === true) continue;
-    missing.push(ground.question.visible(path) ? `${path}:${span.start.line}` : "a file you may not see");
-  }
+  const missing = uses.filter(({ path, span }) => changed.get(path)?.some((change) => touches(change.span, span)) !== true);
   if (missing.length === 0) return;
+  const places = missing.map(({ path, span }) =>
+    ground.question.visible(path) ? `${path}:${span.start.line}` : "a file you may not see",
+  );
   const more = missing.length > MOST_NAMED ? " …" : "";
   ground.partial(
-    `${ground.leased.spec.id} leaves ${missing.length} of ${uses.length} uses of ${name} as they are: ${missing.slice(0, MOST_NAMED).join(", ")}${more}`,
+    `${ground.leased.spec.id} leaves ${missing.length} of ${uses.length} uses of ${name} as they are: ${places.slice(0, MOST_NAMED).join(", ")}${more}`,
   );
 }
 

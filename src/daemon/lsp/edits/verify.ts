@@ -6,7 +6,7 @@ import type { Ground, Needs } from "../queries/types.ts";
 import type { Deadline } from "../session/types.ts";
 import { languageOf } from "../table/servers.ts";
 import type { EditedFile, FileDiagnostics, LspAsk, Place, Verified } from "../types.ts";
-import { usesOf } from "./uses.ts";
+import { bearing, usesOf } from "./uses.ts";
 
 /** Milliseconds looking at what came of a save may take. */
 const VERIFY_MS = 15_000;
@@ -17,8 +17,10 @@ const COUNTING: Needs = { about: "place", ability: REFERENCES, indexing: "refuse
 
 /** What a rename is compared with when it was saved. */
 export interface Before {
-  /** Places that were references. */
+  /** References that bore the old name. */
   readonly count: number;
+  /** The new one. */
+  readonly name: string;
   /** Where the name stands once it was saved. */
   readonly path: string;
   readonly place: Place;
@@ -54,7 +56,7 @@ export async function verifier(
         ? undefined
         : await said("references were not counted again", () => recount(ground, before, own, deadline));
     if (before !== undefined && after !== undefined && after !== before.count) {
-      notes.push(`the symbol had ${before.count} references before and has ${after} now`);
+      notes.push(`${before.count} references bore the old name, and ${after} bear the new one`);
     }
     const looked = texts === undefined ? [] : [...texts.keys()];
     if (texts === undefined) notes.push(`diagnostics were not compared, as more than ${MOST_JUDGED} files changed`);
@@ -81,13 +83,16 @@ export async function verifier(
 /** How many references there are now. */
 async function recount(
   { room, leased: { spec } }: Ground,
-  { path, place }: Before,
+  { path, place, name }: Before,
   question: LspAsk,
   deadline: Deadline,
 ): Promise<number> {
   const { ifHash: _hash, symbol: _symbol, ...asked } = question;
   const about = { ...asked, path, line: place.line, character: place.character, server: spec.id };
-  return (await onGround(room, about, deadline, COUNTING, usesOf)).value.length;
+  const { value } = await onGround(room, about, deadline, COUNTING, async (ground) =>
+    bearing(ground, await usesOf(ground), name),
+  );
+  return value.length;
 }
 
 /** Texts that were there before, by path; null where nothing was. Undefined when they are too many. */
