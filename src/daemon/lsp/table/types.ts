@@ -32,9 +32,9 @@ export interface ServerSpec {
   readonly wholeProject: boolean;
   /**
    * By whose rules it is found out what a server does not see before it is opened: "typescript" knows the projects of open files only, "pyright" what the one
-   * configuration includes and what is open. What holds the word asked about is opened then (queries/cover.ts). Default: nothing is opened.
+   * configuration includes and what is open, "open" what is open alone. What holds the word asked about is opened then (queries/cover.ts). Default: nothing is opened.
    */
-  readonly projects?: "typescript" | "pyright";
+  readonly projects?: "typescript" | "pyright" | "open";
   /**
    * Whether what it says of a lone file can be relied upon before it knows the workspace. Some (bash) never look at what was opened before: they are
    * asked nothing until they are ready.

@@ -53,17 +53,17 @@ export const compiledServers: readonly ServerSpec[] = [
       ".mm": "objective-cpp",
       ".cu": "cuda-cpp",
     },
-    commands: [["clangd", "--background-index", "--header-insertion=never", "--log=error"]],
+    // Its index of the whole would be written into the workspace, and is not made anew when files change.
+    commands: [["clangd", "--background-index=false", "--header-insertion=never", "--log=error"]],
     install: "apt install clangd (or brew install llvm)",
     markers: ["compile_commands.json", "compile_flags.txt", ".clangd"],
     folder: "root",
-    readiness: { kind: "progress", matches: /^(?:backgroundIndexProgress|indexing)$/, graceMs: 1_000 },
+    readiness: { kind: "answers" },
     // It asks no compiler (no --query-driver), loads no plugins, and takes no remote index from a project's configuration.
     untrusted: {},
-    runs: "nothing; it keeps its index in .cache/clangd beside compile_commands.json: have that ignored",
-    // Only what compile_commands.json lists is indexed.
+    runs: "nothing; it writes no index into the workspace: what holds a name is opened for a question about it",
     wholeProject: false,
-    early: true,
+    projects: "open",
     passes: ["XDG_CACHE_HOME", "CPATH", "C_INCLUDE_PATH", "CPLUS_INCLUDE_PATH"],
   },
   {
