@@ -11,6 +11,7 @@ import { ENCODINGS, initializeParams } from "./capabilities.ts";
 import { givenUp, isGone, notReady, refusal } from "./failures.ts";
 import { Progress } from "./progress.ts";
 import { watchReadiness } from "./readiness.ts";
+import { plainInfo } from "./server-info.ts";
 import { answerServer, Registrations } from "./server-requests.ts";
 import { Tail } from "./tail.ts";
 import type { Deadline, Encoding, LaunchSpec, Run } from "./types.ts";
@@ -125,7 +126,7 @@ export class ServerRun implements Run {
   }
 
   get info(): InitializeResult["serverInfo"] {
-    return this.#initialised?.result.serverInfo;
+    return plainInfo(this.#initialised?.result.serverInfo);
   }
 
   /** Shakes hands and watches readiness from then on. Never rejects: what fails ends the run. */
