@@ -5,9 +5,13 @@ import { givenUp, notReady } from "../session/failures.ts";
 import type { Deadline, Run } from "../session/types.ts";
 import { pulled, pullProviders } from "./pull.ts";
 
-/** Milliseconds the push that belongs to the content is waited for until the server is told the text anew: where none came yet, and where one of before did. */
-const FIRST_MS = 2_000;
+/**
+ * Milliseconds the push that belongs to the content is waited for until the server is told the text anew: where none came yet, where one of before did, and where one came
+ * too early to count.
+ */
+const FIRST_MS = 1_500;
 const AGAIN_MS = 400;
+const EARLY_MS = 100;
 
 /** A request of the protocol that no server has: each answers it, with a refusal, once it has read what was sent before. */
 const BARRIER = "$/gin/barrier";
@@ -49,10 +53,11 @@ async function pushedFor(asked: Asked, document: Document, deadline: Deadline): 
   const { mirror, clock } = asked;
   const known = now(mirror, document);
   if (known !== undefined) return { items: known, related: NONE };
-  await barrier(mirror, deadline);
+  const early = await heardUntilBarrier(asked, document, deadline);
   const start = clock.monotonicMs();
   // One that has said something of this very content may have no reason to say it again, and what it says too early does not count: it is told the text anew.
-  const patience = mirror.pushed(document.uri) === undefined ? Math.min(FIRST_MS, (deadline.atMs - start) / 2) : AGAIN_MS;
+  const once = mirror.pushed(document.uri) !== undefined;
+  const patience = once ? AGAIN_MS : early ? EARLY_MS : Math.min(FIRST_MS, (deadline.atMs - start) / 2);
   const first = await wait(asked, document, { ...deadline, atMs: Math.min(deadline.atMs, start + patience) });
   if (first !== undefined) return { items: first, related: NONE };
   await mirror.nudge(document.path);
@@ -101,6 +106,20 @@ function wait({ mirror, clock, server }: Asked, document: Document, deadline: De
       reject(notReady(server, "crashed"));
     });
   });
+}
+
+/** Whether a push came before it is known that the server had taken the text. */
+async function heardUntilBarrier({ mirror }: Asked, { uri }: Document, deadline: Deadline): Promise<boolean> {
+  let heard = false;
+  const off = mirror.onPushed((pushed) => {
+    heard ||= pushed === uri;
+  });
+  try {
+    await barrier(mirror, deadline);
+    return heard;
+  } finally {
+    off();
+  }
 }
 
 /** Has the server answer something, so that what it pushes from now on is known to come after what it was told. */
