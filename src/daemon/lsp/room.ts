@@ -1,3 +1,4 @@
+import { setMaxListeners } from "node:events";
 import { type Clock, type Fs, GinError, type Programs, type Random } from "../base/index.ts";
 import { editHandlers } from "./edits/index.ts";
 import type { Pool } from "./pool/types.ts";
@@ -58,6 +59,7 @@ export function createLsp(deps: LspDeps): Lsp {
     async detach(workspace) {
       room.views.forget(workspace);
       room.vocabularies.forget(workspace);
+      room.projects.forget(workspace);
       await pool.detach(workspace);
     },
     close: () => pool.close(),
@@ -71,6 +73,8 @@ async function ask(room: Room, asked: LspAsk): Promise<LspAnswer> {
   }
   if (asked.signal.aborted) throw new GinError("CANCELLED", "the caller gave up");
   const question = canonical(asked);
+  // Each request within the question listens to it, and there may be many at once.
+  setMaxListeners(0, question.signal);
   const deadline = { atMs: room.clock.monotonicMs() + question.timeoutMs, signal: question.signal };
   const nameless = question.path === "" && (question.symbol ?? "") !== "" && question.line === undefined;
   return handler(room, nameless && BY_NAME.has(question.action) ? await located(room, question, deadline) : question, deadline);

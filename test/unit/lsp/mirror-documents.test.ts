@@ -277,12 +277,12 @@ describe("no more are open than may be", () => {
     expect(mirror.opened).toBe(1);
   });
 
-  test("sixty-four by default", async () => {
-    const { mirror } = mirrorSite(many(70));
+  test("256 by default", async () => {
+    const { mirror } = mirrorSite(many(260));
     await mirror.shared(later(), async () => {
-      for (let index = 0; index < 70; index++) await mirror.open(`f${index}.ts`, later());
+      for (let index = 0; index < 260; index++) await mirror.open(`f${index}.ts`, later());
     });
-    expect(mirror.opened).toBe(64);
+    expect(mirror.opened).toBe(256);
   });
 });
 

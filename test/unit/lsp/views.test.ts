@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { systemClock } from "../../../src/daemon/base/index.ts";
 import { nameOf } from "../../../src/daemon/lsp/queries/outside.ts";
-import { coversOf, Projects } from "../../../src/daemon/lsp/queries/projects.ts";
+import { Projects } from "../../../src/daemon/lsp/queries/projects.ts";
 import { createViews } from "../../../src/daemon/lsp/queries/views.ts";
 import { createVocabularies } from "../../../src/daemon/lsp/queries/vocabulary.ts";
 import { DiskWorkspace } from "../../helpers/lsp/disk-workspace.ts";
@@ -47,27 +47,46 @@ describe("names of files outside", () => {
 });
 
 describe("a project", () => {
-  const covered = (json: string, paths: readonly string[], directory = "", javascript = false) => {
-    const covers = coversOf(json, directory, javascript);
-    return paths.filter(covers);
+  /** Paths that a project surely includes, each with its configuration. */
+  const covered = (files: Readonly<Record<string, string>>, paths: readonly string[]) => {
+    const workspace = new DiskWorkspace(tempDir("projects"), files);
+    const projects = new Projects().at(workspace, workspace.tree(), "typescript");
+    return paths.flatMap((path) => (projects.of(path) === undefined ? [] : [`${path} ${projects.of(path)}`]));
   };
+  const paths = ["a.ts", "src/a.tsx", "src/deep/b.mts", "test/c.ts", "d.js", "node_modules/x/e.ts", ".hidden/f.ts", "out/g.ts"];
+  const of = (json: string) => covered({ "tsconfig.json": json }, paths).map((one) => one.split(" ")[0]);
 
-  it("surely includes what its configuration says by itself", () => {
-    const paths = ["a.ts", "src/a.tsx", "src/deep/b.mts", "test/c.ts", "d.js", "node_modules/x/e.ts", ".hidden/f.ts", "out/g.ts"];
-    expect(covered("{}", paths)).toEqual(["a.ts", "src/a.tsx", "src/deep/b.mts", "test/c.ts", "out/g.ts"]);
-    expect(covered('{ "compilerOptions": { "outDir": "./out/", "allowJs": true } }', paths)).toEqual([
+  it("surely includes what its configuration says", () => {
+    expect(of("{}")).toEqual(["a.ts", "src/a.tsx", "src/deep/b.mts", "test/c.ts", "out/g.ts"]);
+    expect(of('{ "compilerOptions": { "outDir": "./out/", "allowJs": true } }')).toEqual([
       "a.ts",
       "src/a.tsx",
       "src/deep/b.mts",
       "test/c.ts",
       "d.js",
     ]);
-    expect(covered('// c\n{ "include": ["src", /* x */ "*.ts",], }', paths)).toEqual(["a.ts", "src/a.tsx", "src/deep/b.mts"]);
-    expect(covered('{ "include": ["./src/*"] }', paths)).toEqual(["src/a.tsx"]);
-    expect(covered('{ "include": ["**/*.ts"], "exclude": ["**/test/**"] }', paths)).toEqual(["a.ts", "out/g.ts"]);
-    expect(covered('{ "exclude": ["src/*", "**/c.ts"] }', paths)).toEqual(["a.ts", "out/g.ts"]);
-    expect(covered("{}", paths, "", true)).toContain("d.js");
-    expect(covered('{ "include": ["src"] }', ["p/src/a.ts", "p/b.ts"], "p")).toEqual(["p/src/a.ts"]);
+    expect(of('// c\n{ "include": ["src", /* x */ "*.ts",], }')).toEqual(["a.ts", "src/a.tsx", "src/deep/b.mts"]);
+    expect(of('{ "include": ["./src/*"] }')).toEqual(["src/a.tsx"]);
+    expect(of('{ "include": ["**/*.ts"], "exclude": ["**/test/**"] }')).toEqual(["a.ts", "out/g.ts"]);
+    expect(of('{ "exclude": ["src/*", "**/c.ts"] }')).toEqual(["a.ts", "out/g.ts"]);
+    expect(covered({ "p/tsconfig.json": '{ "include": ["src", "../out"] }' }, ["p/src/a.ts", "p/b.ts", "a.ts"])).toEqual([
+      "p/src/a.ts p/tsconfig.json",
+    ]);
+  });
+
+  it("inherits, relative to what it inherits from", () => {
+    const base = '{ "include": ["src"], "exclude": ["src/deep"], "compilerOptions": { "allowJs": true } }';
+    const files = {
+      "base.json": base,
+      "a/tsconfig.json": '{ "extends": "../base", "include": ["."] }',
+      "tsconfig.json": '{ "extends": ["./base.json"] }',
+      "b/tsconfig.json": '{ "extends": "@tsconfig/strictest/tsconfig.json" }',
+    };
+    expect(covered(files, ["src/a.js", "src/deep/b.ts", "a/x.js", "b/y.ts", "b/y.js", "z.ts"])).toEqual([
+      "src/a.js tsconfig.json",
+      "a/x.js a/tsconfig.json",
+      "b/y.ts b/tsconfig.json",
+    ]);
   });
 
   it("is sure of nothing that it would have to work out", () => {
@@ -76,36 +95,31 @@ describe("a project", () => {
       "[]",
       "{ nonsense",
       '{ "files": [] }',
-      '{ "extends": "./base.json" }',
+      '{ "extends": "./none.json" }',
+      '{ "extends": "./tsconfig.json" }',
+      '{ "extends": "package/base.json", "include": ["src"] }',
       '{ "include": ["../src"] }',
       '{ "include": ["~/src"] }',
       '{ "include": [7] }',
     ]) {
-      expect(covered(json, ["a.ts", "src/a.ts"])).toEqual([]);
+      expect(of(json)).toEqual([]);
     }
-    expect(covered('{ "extends": "./base.json", "include": ["src"], "exclude": [] }', ["a.ts", "src/a.ts"])).toEqual([
-      "src/a.ts",
-    ]);
+    expect(of('{ "extends": "package/base.json", "include": ["src"], "exclude": [] }')).toEqual(["src/a.tsx", "src/deep/b.mts"]);
   });
 
   it("is the nearest above a file", () => {
-    const workspace = new DiskWorkspace(tempDir("projects"), {
+    const files = {
       "tsconfig.json": "{}",
       "a/jsconfig.json": "{}",
       "b/tsconfig.json": '{ "files": [] }',
       "a/y.ts": "",
       "a/y.js": "",
-      "a/z.js": "",
-    });
-    const { of, known } = new Projects().at(workspace, workspace.tree(), "typescript");
-    expect(known).toBe(false);
-    expect(["x.ts", "a/deep/x.ts", "a/z.js", "a/y.js", "b/x.ts", "c/x.ts"].map(of)).toEqual([
-      "tsconfig.json",
-      "a/jsconfig.json",
-      "a/jsconfig.json",
-      undefined,
-      undefined,
-      "tsconfig.json",
+    };
+    expect(covered(files, ["x.ts", "a/deep/x.ts", "a/z.js", "a/y.js", "b/x.ts", "c/x.ts"])).toEqual([
+      "x.ts tsconfig.json",
+      "a/deep/x.ts a/jsconfig.json",
+      "a/z.js a/jsconfig.json",
+      "c/x.ts tsconfig.json",
     ]);
   });
 });

@@ -59,8 +59,10 @@ export async function cover(ground: Ground, words: readonly string[] | undefined
       `${wanted.length - MOST_OPENED} files that may hold it are in no project that ${spec.id} knows, and were not looked into`,
     );
   }
-  const opened = await Promise.all(wanted.slice(0, MOST_OPENED).map((path) => openOne(ground, path)));
-  return opened.filter(Boolean).length;
+  let opened = 0;
+  // One after the other: the reads wait for nothing, and others get their turns.
+  for (const path of wanted.slice(0, MOST_OPENED)) if (await openOne(ground, path)) opened += 1;
+  return opened;
 }
 
 /** False for what cannot be opened, which is noted: it went away, or is no text a server could be told of. */

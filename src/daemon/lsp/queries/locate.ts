@@ -35,13 +35,17 @@ export async function located(room: Room, question: LspAsk, deadline: Deadline):
   const { answers, missing } = await askSeveral(room, question, deadline, NEEDS, async (ground) => {
     const named = await symbolsOf(ground, last, [last]);
     const exact = named.filter(({ name, location }) => !location.outside && sameName(last, namesIn(name).at(-1) ?? name));
-    const files = [...new Set(exact.map(({ location }) => location.path))];
-    if (files.length > MOST_FILES)
+    const holding = await filesHolding(
+      ground,
+      exact.map(({ location }) => location.path),
+      wanted.names,
+    );
+    if (holding.length > MOST_FILES)
       throw ambiguous(
         symbol,
-        files.map((path) => `${symbol} in ${path}`),
+        holding.map((path) => `${symbol} in ${path}`),
       );
-    const within = await Promise.all(files.map((path) => locatedIn(ground, path, symbol)));
+    const within = await Promise.all(holding.map((path) => locatedIn(ground, path, symbol)));
     return { found: within.flat(), near: named.map(({ name }) => plainName(name)) };
   });
   const found = new Map<string, { readonly one: Located; readonly server: string }>();
@@ -66,6 +70,16 @@ export async function located(room: Room, question: LspAsk, deadline: Deadline):
   const index = wanted.index === undefined ? "" : `[${wanted.index}]`;
   question.authorise(first.one.path);
   return { ...question, path: first.one.path, symbol: `/${first.one.namePath}${index}`, server: first.server };
+}
+
+/** Those files, each once, whose text holds every name of the path. */
+async function filesHolding(ground: Ground, paths: readonly string[], names: readonly string[]): Promise<readonly string[]> {
+  const holding: string[] = [];
+  for (const path of new Set(paths)) {
+    const text = await ground.mirror.text(path);
+    if (text !== undefined && names.every((name) => text.text.includes(name))) holding.push(path);
+  }
+  return holding;
 }
 
 /** The name paths of a file that fit. */

@@ -1,89 +1,93 @@
 import type { Hash } from "../../store/index.ts";
 import type { ServerSpec } from "../table/types.ts";
 import type { LspWorkspace } from "../types.ts";
-import { isObject } from "./raw.ts";
-
-/** Whether a path is surely a file of the project. */
-type Covers = (path: string) => boolean;
+import { type Covers, joined, NOTHING, parsedConfig, patternsOf } from "./project-files.ts";
+import { isObject, type Raw } from "./raw.ts";
 
 /** By whose rules projects are found. */
 type Rules = NonNullable<ServerSpec["projects"]>;
 
-/** Configurations parsed, by content and place; few are ever seen. */
-const MOST_PARSED = 1_000;
+/** Configurations that one inherits from, at most. */
+const MOST_BASES = 20;
 
 /** The projects of one tree. */
 export interface ProjectsOf {
   /** Whether the server knows its project before a file of it is open. */
   readonly known: boolean;
   /**
-   * Names the project that surely includes a file; undefined where none does, or it is not sure: what includes by inherited or unusual settings is not worked out, as a
-   * server finds an open file's project itself.
+   * Names the project that surely includes a file; undefined where none does, or it is not sure: what includes by unusual settings is not worked out, as a server finds
+   * an open file's project itself.
    */
   of(path: string): string | undefined;
 }
 
-/** What the configurations of trees say, each parsed once. */
+/** The projects of workspaces, as their configurations say. */
 export class Projects {
-  readonly #parsed = new Map<string, Covers>();
+  /** Of the last tree asked about, by workspace and rules. */
+  readonly #last = new Map<string, { readonly tree: Hash; readonly projects: ProjectsOf }>();
 
   at(workspace: LspWorkspace, tree: Hash, rules: Rules): ProjectsOf {
-    if (rules === "pyright") {
-      const covers = this.#pythonAt(workspace, tree);
-      return { known: true, of: (path) => (covers(path) ? "" : undefined) };
-    }
-    const nearest = new Map<string, Project | undefined>();
-    const nearestOf = (directory: string): Project | undefined => {
-      if (nearest.has(directory)) return nearest.get(directory);
-      const found =
-        this.#typescriptIn(workspace, tree, directory) ?? (directory === "" ? undefined : nearestOf(parentOf(directory)));
-      nearest.set(directory, found);
-      return found;
-    };
-    return {
-      known: false,
-      of(path) {
-        const project = nearestOf(parentOf(path));
-        return project?.covers(path) === true && !hasTwin(workspace, tree, path) ? project.config : undefined;
-      },
-    };
+    const key = `${workspace.rowid} ${rules}`;
+    const last = this.#last.get(key);
+    if (last?.tree === tree) return last.projects;
+    const configs = new Configs(workspace, tree);
+    const projects = rules === "open" ? OPEN_ALONE : rules === "pyright" ? pythonProject(configs) : typescriptProjects(configs);
+    this.#last.set(key, { tree, projects });
+    return projects;
   }
 
-  #typescriptIn(workspace: LspWorkspace, tree: Hash, directory: string): Project | undefined {
-    for (const name of ["tsconfig.json", "jsconfig.json"]) {
-      const config = directory === "" ? name : `${directory}/${name}`;
-      const hash = workspace.hashAt(tree, config);
-      if (hash === undefined) continue;
-      const covers = this.#covers(workspace, hash, config, (json) => coversOf(json, directory, name === "jsconfig.json"));
-      return { config, covers };
-    }
-    return undefined;
+  /** Forgets those of a workspace. */
+  forget(workspace: number): void {
+    for (const key of this.#last.keys()) if (key.startsWith(`${workspace} `)) this.#last.delete(key);
+  }
+}
+
+/** Of a server that knows what is open, and nothing else. */
+const OPEN_ALONE: ProjectsOf = { known: false, of: () => undefined };
+
+/** What the files of one tree hold. */
+class Configs {
+  readonly #workspace: LspWorkspace;
+  readonly #tree: Hash;
+
+  constructor(workspace: LspWorkspace, tree: Hash) {
+    this.#workspace = workspace;
+    this.#tree = tree;
   }
 
-  /** Of the root, where the server is started. */
-  #pythonAt(workspace: LspWorkspace, tree: Hash): Covers {
-    for (const [name, parse] of [
-      ["pyrightconfig.json", pythonCoversOf],
-      // Its tables are not worked out.
-      ["pyproject.toml", (toml: string) => (/^\s*\[\s*tool\s*\.\s*"?(?:based)?pyright/m.test(toml) ? NOTHING : undefined)],
-    ] as const) {
-      const hash = workspace.hashAt(tree, name);
-      const covers = hash === undefined ? undefined : this.#covers(workspace, hash, name, (text) => parse(text) ?? ALL_PYTHON);
-      if (covers !== undefined && (name === "pyrightconfig.json" || covers === NOTHING)) return covers;
-    }
-    return ALL_PYTHON;
+  has(path: string): boolean {
+    return this.#workspace.hashAt(this.#tree, path) !== undefined;
   }
 
-  #covers(workspace: LspWorkspace, hash: Hash, config: string, parse: (text: string) => Covers): Covers {
-    const key = `${hash} ${config}`;
-    const known = this.#parsed.get(key);
-    if (known !== undefined) return known;
-    const bytes = workspace.bytes(hash);
-    const covers = bytes === undefined ? NOTHING : parse(Buffer.from(bytes).toString("utf8"));
-    if (this.#parsed.size >= MOST_PARSED) this.#parsed.clear();
-    this.#parsed.set(key, covers);
-    return covers;
+  /** Undefined where nothing is; "" for what is not kept. */
+  text(path: string): string | undefined {
+    const hash = this.#workspace.hashAt(this.#tree, path);
+    if (hash === undefined) return undefined;
+    const bytes = this.#workspace.bytes(hash);
+    return bytes === undefined ? "" : Buffer.from(bytes).toString("utf8");
   }
+}
+
+/** The nearest tsconfig.json or jsconfig.json above a file decides, as where a server looks first. */
+function typescriptProjects(configs: Configs): ProjectsOf {
+  const nearest = new Map<string, Project | undefined>();
+  const nearestOf = (directory: string): Project | undefined => {
+    if (nearest.has(directory)) return nearest.get(directory);
+    const config = ["tsconfig.json", "jsconfig.json"]
+      .map((name) => (directory === "" ? name : `${directory}/${name}`))
+      .find((path) => configs.has(path));
+    const own = config === undefined ? undefined : { config, covers: typescriptCovers(configs, config) };
+    const found = own ?? (directory === "" ? undefined : nearestOf(parentOf(directory)));
+    nearest.set(directory, found);
+    return found;
+  };
+  return {
+    known: false,
+    of(path) {
+      const project = nearestOf(parentOf(path));
+      return project?.covers(path) === true && !hasTwin(configs, path) ? project.config : undefined;
+    },
+  };
 }
 
 interface Project {
@@ -91,88 +95,120 @@ interface Project {
   readonly covers: Covers;
 }
 
-/** The directory of a path; "" is the root. */
-function parentOf(path: string): string {
-  return path.slice(0, Math.max(0, path.lastIndexOf("/")));
+/** What decides which files a configuration includes; patterns are relative to the directory of the one that says them. */
+interface Includes {
+  readonly files: boolean;
+  readonly include?: Said;
+  readonly exclude?: Said;
+  readonly out: readonly Said[];
+  readonly scripts: boolean;
 }
 
-const NOTHING: Covers = () => false;
+interface Said {
+  readonly directory: string;
+  readonly patterns: unknown;
+}
+
+const SAYS_NOTHING: Includes = { files: false, out: [], scripts: false };
+
+function typescriptCovers(configs: Configs, path: string): Covers {
+  const says = includesOf(configs, path, MOST_BASES);
+  if (says === undefined || says.files) return NOTHING;
+  const directory = parentOf(path);
+  const { patterns: included, directory: from } = says.include ?? { directory, patterns: ["**/*"] };
+  const include = patternsOf(included, from, "files");
+  const excludes = says.exclude === undefined ? says.out : [says.exclude];
+  const exclude = excludes.map((one) => patternsOf(one.patterns, one.directory, "all"));
+  if (include === undefined || !exclude.every((one) => one !== undefined)) return NOTHING;
+  const scripts = says.scripts || path.endsWith("jsconfig.json");
+  const extension = scripts ? /\.(?:[cm]?ts|tsx|[cm]?js|jsx)$/ : /\.(?:[cm]?ts|tsx)$/;
+  // "**" enters no hidden directories and no packages.
+  const skipped = /(?:^|\/)(?:\.|node_modules\/|bower_components\/|jspm_packages\/)/;
+  const all = exclude.flat();
+  return (file) =>
+    extension.test(file) && !skipped.test(file) && include.some((one) => one.test(file)) && !all.some((one) => one.test(file));
+}
+
+/** With what it inherits; undefined where that is not known. */
+function includesOf(configs: Configs, path: string, left: number): Includes | undefined {
+  const config = parsedConfig(configs.text(path) ?? "");
+  if (!isObject(config) || left === 0) return undefined;
+  const directory = parentOf(path);
+  const given = config["extends"] ?? [];
+  const bases = (Array.isArray(given) ? given : [given]).map((base) => baseOf(configs, directory, base, left - 1));
+  const inherited = bases.includes(undefined) ? undefined : (Object.assign({}, SAYS_NOTHING, ...bases) as Includes);
+  const own = ownIncludes(config, directory);
+  // Only an include and an exclude of its own leave nothing to be inherited that matters, but for what is written out.
+  if (inherited === undefined) return own.include !== undefined && own.exclude !== undefined ? own : undefined;
+  const include = own.include ?? (own.files ? undefined : inherited.include);
+  return {
+    files: own.files || (inherited.files && own.include === undefined),
+    ...(include === undefined ? {} : { include }),
+    ...withExclude(own.exclude ?? inherited.exclude),
+    out: own.out.length > 0 ? own.out : inherited.out,
+    scripts: own.scripts || inherited.scripts,
+  };
+}
+
+function withExclude(exclude: Said | undefined): Pick<Includes, "exclude"> {
+  return exclude === undefined ? {} : { exclude };
+}
+
+function ownIncludes(config: Raw, directory: string): Includes {
+  const options = isObject(config["compilerOptions"]) ? config["compilerOptions"] : {};
+  const said = (patterns: unknown) => (patterns === undefined ? undefined : { directory, patterns });
+  const include = said(config["include"]);
+  const out = [options["outDir"], options["declarationDir"]].filter((one) => one !== undefined);
+  return {
+    files: config["files"] !== undefined,
+    ...(include === undefined ? {} : { include }),
+    ...withExclude(said(config["exclude"])),
+    out: out.length === 0 ? [] : [{ directory, patterns: out }],
+    scripts: options["allowJs"] === true,
+  };
+}
+
+function baseOf(configs: Configs, directory: string, base: unknown, left: number): Includes | undefined {
+  if (typeof base !== "string") return undefined;
+  // These hold options of the compiler and nothing else.
+  if (base.startsWith("@tsconfig/")) return SAYS_NOTHING;
+  if (!base.startsWith(".")) return undefined;
+  const path = joined(directory, base);
+  const found = path === undefined ? undefined : [path, `${path}.json`].find((one) => configs.has(one));
+  return found === undefined ? undefined : includesOf(configs, found, left);
+}
+
+/** Of "a.ts", "a.d.ts" and "a.js" side by side a project takes only the first. */
+function hasTwin(configs: Configs, path: string): boolean {
+  const [, base, ending = ""] = /^(.*?)(\.d\.[cm]?ts|\.[cm]?js|\.jsx)$/.exec(path) ?? [];
+  if (base === undefined) return false;
+  const others = [".ts", ".tsx", ".mts", ".cts", ...(ending.startsWith(".d.") ? [] : [".d.ts", ".d.mts", ".d.cts"])];
+  return others.some((other) => configs.has(`${base}${other}`));
+}
 
 /** What pyright includes by itself. */
 const ALL_PYTHON: Covers = (path) => /\.pyi?$/.test(path) && !/(?:^|\/)(?:\.|node_modules\/|__pycache__\/)/.test(path);
 
-/** What a pyrightconfig.json at the root surely includes. */
-export function pythonCoversOf(json: string): Covers {
-  const config = parsed(json);
+/** The one project of the root, where the server is started. */
+function pythonProject(configs: Configs): ProjectsOf {
+  const own = configs.text("pyrightconfig.json");
+  const shared = configs.text("pyproject.toml") ?? "";
+  // Tables of TOML are not worked out.
+  const unknown = /^\s*\[\s*tool\s*\.\s*"?(?:based)?pyright/m.test(shared);
+  const covers = own === undefined ? (unknown ? NOTHING : ALL_PYTHON) : pythonCovers(own);
+  return { known: true, of: (path) => (covers(path) ? "" : undefined) };
+}
+
+function pythonCovers(json: string): Covers {
+  const config = parsedConfig(json);
   if (!isObject(config) || config["extends"] !== undefined) return NOTHING;
-  const include = patternsOf(config["include"] ?? ["**"], "all");
-  const exclude = patternsOf(config["exclude"] ?? [], "all");
+  const include = patternsOf(config["include"] ?? ["**"], "", "all");
+  const exclude = patternsOf(config["exclude"] ?? [], "", "all");
   if (include === undefined || exclude === undefined) return NOTHING;
   return (path) => ALL_PYTHON(path) && include.some((one) => one.test(path)) && !exclude.some((one) => one.test(path));
 }
 
-/** What a configuration in a directory surely includes, by TypeScript's rules. */
-export function coversOf(json: string, directory: string, javascript: boolean): Covers {
-  const config = parsed(json);
-  if (!isObject(config) || config["files"] !== undefined) return NOTHING;
-  const options = isObject(config["compilerOptions"]) ? config["compilerOptions"] : {};
-  const inherits = config["extends"] !== undefined;
-  // What is inherited is not looked at: only what this one says itself is known.
-  if (inherits && (config["include"] === undefined || config["exclude"] === undefined)) return NOTHING;
-  const include = patternsOf(config["include"] ?? ["**/*"], "files");
-  const exclude = patternsOf(
-    config["exclude"] ?? [options["outDir"], options["declarationDir"]].filter((one) => one !== undefined),
-    "all",
-  );
-  if (include === undefined || exclude === undefined) return NOTHING;
-  const scripts = javascript || options["allowJs"] === true;
-  const extension = scripts ? /\.(?:[cm]?ts|tsx|[cm]?js|jsx)$/ : /\.(?:[cm]?ts|tsx)$/;
-  return (path) => {
-    const within = directory === "" ? path : path.slice(directory.length + 1);
-    // "**" enters no hidden directories and no packages.
-    if (!extension.test(within) || /(?:^|\/)(?:\.|node_modules\/|bower_components\/|jspm_packages\/)/.test(within)) return false;
-    return include.some((one) => one.test(within)) && !exclude.some((one) => one.test(within));
-  };
-}
-
-/** Of "a.ts", "a.d.ts" and "a.js" side by side a project takes only the first. */
-function hasTwin(workspace: LspWorkspace, tree: Hash, path: string): boolean {
-  const [, base, ending = ""] = /^(.*?)(\.d\.[cm]?ts|\.[cm]?js|\.jsx)$/.exec(path) ?? [];
-  if (base === undefined) return false;
-  const others = [".ts", ".tsx", ".mts", ".cts", ...(ending.startsWith(".d.") ? [] : [".d.ts", ".d.mts", ".d.cts"])];
-  return others.some((other) => workspace.hashAt(tree, `${base}${other}`) !== undefined);
-}
-
-/** Regular expressions of patterns that stand for files, or for directories and all below as well; undefined when one of them is not understood. */
-function patternsOf(value: unknown, stand: "files" | "all"): readonly RegExp[] | undefined {
-  if (!Array.isArray(value)) return undefined;
-  const patterns = value.map((one) => (typeof one === "string" ? patternOf(one, stand) : undefined));
-  return patterns.every((one) => one !== undefined) ? patterns : undefined;
-}
-
-function patternOf(text: string, stand: "files" | "all"): RegExp | undefined {
-  const pattern = text.replace(/^(?:\.\/)+/, "").replace(/\/+$/, "");
-  if (pattern === "" || pattern === ".") return /^/;
-  if (!/^[\w@.*?/-]+$/.test(pattern) || pattern.startsWith("/") || pattern.split("/").includes("..")) return undefined;
-  const source = pattern.split("/").map((name) => {
-    if (name === "**") return "(?:[^/]+/)*";
-    return `${name.replace(/[.@-]/g, "\\$&").replace(/\*/g, "[^/]*").replace(/\?/g, "[^/]")}/`;
-  });
-  // A name without a wildcard is a file or a whole directory; so is one that ends in "**".
-  const last = pattern.slice(pattern.lastIndexOf("/") + 1);
-  const joined = source.join("");
-  if (last === "**") return new RegExp(`^${joined}`);
-  return new RegExp(`^${joined.slice(0, -1)}${stand === "files" && /[*?]/.test(last) ? "$" : "(?:/|$)"}`);
-}
-
-/** JSON with comments and commas behind the last; undefined when it is not that. */
-function parsed(json: string): unknown {
-  const bare = json
-    .replace(/^\ufeff/, "")
-    .replace(/("(?:[^"\\]|\\.)*")|\/\/[^\n]*|\/\*[\s\S]*?\*\//g, (_, text: string | undefined) => text ?? "");
-  try {
-    return JSON.parse(bare.replace(/("(?:[^"\\]|\\.)*")|,(?=\s*[}\]])/g, (_, text: string | undefined) => text ?? ""));
-  } catch {
-    return undefined;
-  }
+/** The directory of a path; "" is the root. */
+function parentOf(path: string): string {
+  return path.slice(0, Math.max(0, path.lastIndexOf("/")));
 }
