@@ -79,6 +79,22 @@ describe.each([
     expect(await line.commit(line.plan({ d: "4" }))).toEqual(["stale"]);
   });
 
+  it("trusts a workspace, or no more, in one transaction with the request's outcome", async () => {
+    const store = await opened({ inline });
+    const line = await Line.make(store);
+    expect(store.read.workspace(line.rowid)?.trusted).toBe(false);
+    await store.write("workspace.trust", { rowid: line.rowid, trusted: true, request: request("t-1") });
+    expect([store.read.workspace(line.rowid)?.trusted, store.read.request(1, "alice", "t-1")?.outcome]).toEqual([
+      true,
+      "committed",
+    ]);
+    await store.write("workspace.trust", { rowid: line.rowid, trusted: false });
+    expect(store.read.workspace(line.rowid)?.trusted).toBe(false);
+    await expect(store.write("workspace.trust", { rowid: 999, trusted: true })).rejects.toMatchObject({
+      reason: "WORKSPACE_NOT_FOUND",
+    });
+  });
+
   it("sets the base once, as a generation of its own outside the log", async () => {
     const store = await opened({ inline });
     const line = await Line.make(store);

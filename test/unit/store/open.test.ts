@@ -62,6 +62,18 @@ describe("opening a store", () => {
     db.close();
   });
 
+  it("brings a store of the version before along: no workspace of it is trusted", () => {
+    const db = loadSqlite().open(":memory:");
+    migrate(db, () => {}, MIGRATIONS.slice(0, 2));
+    db.exec("INSERT INTO repository(id, name) VALUES ('rp_1', 'shop')");
+    db.exec(
+      "INSERT INTO workspace(id, name, repository, root, device, inode, incarnation, generation, epoch, head, tree, base, status, lease_epoch) VALUES ('ws_1', 'shop', 1, '/shop', '1', '2', 'in_1', 3, 1, 'ck_1', x'00', '', 'active', 0)",
+    );
+    migrate(db, () => {});
+    expect(db.prepare("SELECT trusted, generation FROM workspace").all()).toEqual([{ trusted: 0, generation: 3 }]);
+    db.close();
+  });
+
   it.each(both)("leaves a store of a newer version as it is, naming both versions (%o)", async ({ inline }) => {
     const directory = await closedStore();
     const file = join(directory, "store.db");
