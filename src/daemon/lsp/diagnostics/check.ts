@@ -95,9 +95,14 @@ async function checkWith(
   const files = [...own.keys()].map((path) => trial.tried.get(path) ?? gone(path, spec.id));
   mustKnow(files);
   const { introduced, resolved, unknown } = compared(trial, [...own.keys(), ...others]);
+  const absent = [...own].filter(([path, text]) => text === null && trial.real.has(path)).map(([path]) => path);
   const notes = [
+    // It is told that they are gone; one that looks for itself finds them.
+    absent.length > 0
+      ? `${few(absent)} ${absent.length === 1 ? "is" : "are"} still on disk: ${spec.id} may go on seeing that`
+      : "",
     open.length > others.length ? `${open.length - others.length} more files are open and were not looked at` : "",
-    unknown.length > 0 ? `${spec.id} did not say what it would find in ${unknown.slice(0, 5).join(", ")}` : "",
+    unknown.length > 0 ? `${spec.id} did not say what it would find in ${few(unknown)}` : "",
   ].filter((note) => note !== "");
   const facts: AnswerFacts = {
     server: spec.id,
@@ -109,6 +114,10 @@ async function checkWith(
     note: notes.join("; "),
   };
   return { introduced, resolved, files, facts };
+}
+
+function few(paths: readonly string[]): string {
+  return `${paths.slice(0, 5).join(", ")}${paths.length > 5 ? " …" : ""}`;
 }
 
 /** What is new and what went between the files as they are and as they would be; `unknown` are those that either is not known of. */
