@@ -147,7 +147,7 @@ for (const [name, one] of Object.entries(CASES)) {
   test(`${name} speaks of the text that the file holds, at the place where it stands`, async (ctx) => {
     if (missing(one)) ctx.skip(`${name} is not installed`);
     const { path, fault } = one;
-    const { write, run, mirror } = await site(name, { ...one, files: { ...one.files, [path]: "" } });
+    const { write, run, mirror } = await site(name, { ...one, files: { ...("files" in one ? one.files : {}), [path]: "" } });
     const some = [...BEFORE, ...(name === "json" ? [] : ODD)];
     for (let round = 1; round <= ROUNDS; round++) {
       const mark = round % 3 === 0 && name !== "json" ? "\ufeff" : "";
@@ -165,8 +165,10 @@ for (const [name, one] of Object.entries(CASES)) {
   });
 }
 
+const PYLSP = { command: [inPath("pylsp")], path: "a.py", languageId: "python" };
+
 test("pylsp, which ends lines at other characters than LSP does, holds what the file holds all the same", async (ctx) => {
-  const one = { command: [inPath("pylsp")], path: "a.py", languageId: "python", files: { "a.py": "" } };
+  const one = { ...PYLSP, files: { "a.py": "" } };
   if (missing(one)) ctx.skip("pylsp is not installed");
   const { write, mirror } = await site("pylsp", one);
   for (let round = 1; round <= ROUNDS; round++) {
@@ -181,3 +183,39 @@ test("pylsp, which ends lines at other characters than LSP does, holds what the 
     expect(symbols.map(({ name }) => name).sort()).toEqual([`first_${round}`, `second_${round}`, "x"]);
   }
 });
+
+/** What declares `target` in another file, and how that is used on the second line of a case's own. */
+const TARGETS: Readonly<Record<string, { readonly path: string; readonly text: string; readonly user: string }>> = {
+  typescript: {
+    path: "src/b.ts",
+    text: "export const target = 1;\n",
+    user: 'import { target } from "./b";\nconsole.log(target);\n',
+  },
+  pyright: { path: "b.py", text: "target = 1\n", user: "from b import target\nprint(target)\n" },
+  pylsp: { path: "b.py", text: "target = 1\n", user: "from b import target\nprint(target)\n" },
+  clangd: { path: "b.h", text: "int target;\n", user: '#include "b.h"\nint y(void) { return target; }\n' },
+};
+
+for (const [name, { path, text, user }] of Object.entries(TARGETS)) {
+  test(`${name} finds a place behind a byte order mark where it is, whether the file is open or not`, async (ctx) => {
+    const one = name === "pylsp" ? PYLSP : (CASES[name] as Case);
+    if (missing(one)) ctx.skip(`${name} is not installed`);
+    const { run, mirror } = await site(name, {
+      ...one,
+      files: { ...("files" in one ? one.files : {}), [path]: `\ufeff${text}`, [one.path]: user },
+    });
+    await mirror.sync(within());
+    const { uri } = await mirror.open(one.path, within());
+    const position = { line: 1, character: (user.split("\n")[1]?.indexOf("target") ?? 0) + 1 };
+    const place = async () => {
+      const found = await mirror.run.request("textDocument/definition", { textDocument: { uri }, position }, within());
+      const [location] = [found].flat() as { uri: string; range: Range }[];
+      expect(mirror.pathOf(location?.uri ?? "")).toBe(path);
+      return location && (await mirror.text(path))?.fromServer(location.range.start, run.encoding);
+    };
+    const expected = { line: 1, character: text.indexOf("target") + 1 };
+    expect(await place()).toEqual(expected);
+    await mirror.open(path, within());
+    expect(await place()).toEqual(expected);
+  });
+}

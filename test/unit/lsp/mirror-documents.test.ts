@@ -49,6 +49,19 @@ describe("opening", () => {
     expect(run.documents.get(uri("a.ts"))?.text).toBe("x");
   });
 
+  test("a server that reads files with their mark whatever is open is told it, and its changes", async () => {
+    const { workspace, run, mirror } = mirrorSite({ "a.ts": "\ufeffx" }, { server: "clangd" });
+    const { text } = await mirror.open("a.ts", later());
+    expect(text.toServer({ line: 1, character: 1 }, "utf-16")).toEqual({ line: 0, character: 1 });
+    const tells: (string | undefined)[] = [run.documents.get(uri("a.ts"))?.text];
+    for (const content of ["\ufeffxy", "xy", "\ufeff", "\ufeffz"]) {
+      workspace.write("a.ts", content);
+      await mirror.sync(later());
+      tells.push(run.documents.get(uri("a.ts"))?.text);
+    }
+    expect(tells).toEqual(["\ufeffx", "\ufeffxy", "xy", "\ufeff", "\ufeffz"]);
+  });
+
   test("what is not there, no text or too large is refused, and nothing is told", async () => {
     const { workspace, run, mirror } = mirrorSite({ "a.png": "\0PNG" });
     await mirror.sync(later());

@@ -1,6 +1,7 @@
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
+import type { Range } from "vscode-languageserver-protocol";
 import { GinError, systemClock } from "../../../src/daemon/base/index.ts";
 import { createMirror, type Mirror } from "../../../src/daemon/lsp/mirror/index.ts";
 import { Bell } from "../../helpers/bell.ts";
@@ -69,6 +70,30 @@ describe("a server process", () => {
       });
     }
   }
+
+  test("counts a byte order mark in files it read itself, and its places come out right all the same", async () => {
+    const { mirror, write } = await site();
+    write("b.toy", "\ufeffdef one\n");
+    await mirror.sync(within());
+    const { uri } = await mirror.open("a.toy", within());
+    const places = async () => {
+      const params = { textDocument: { uri }, position: { line: 1, character: 5 }, context: { includeDeclaration: true } };
+      const found = (await ask(mirror, "textDocument/references", params)) as { uri: string; range: Range }[];
+      const [{ range } = { range: undefined }] = found.filter((one) => mirror.pathOf(one.uri) === "b.toy");
+      const text = await mirror.text("b.toy");
+      if (range === undefined || text === undefined) throw new Error("not found");
+      return [range.start, text.fromServer(range.start, mirror.run.encoding)];
+    };
+    expect(await places()).toEqual([
+      { line: 0, character: 5 },
+      { line: 1, character: 5 },
+    ]);
+    await mirror.open("b.toy", within());
+    expect(await places()).toEqual([
+      { line: 0, character: 4 },
+      { line: 1, character: 5 },
+    ]);
+  });
 
   test("sees what is tried, and the files again when the work was cut off", async () => {
     const { mirror, write } = await site();

@@ -235,6 +235,34 @@ describe("byte order mark", () => {
     expect([text.lines, text.body, text.toServer(at(1, 1), "utf-8")]).toEqual([1, "", at(0, 0)]);
   });
 
+  test("a server that read the file itself counts it; nothing else is different, and no edit comes before it", () => {
+    const text = of("\ufeffa😀\nb");
+    const read = text.asRead();
+    for (const [encoding, ahead] of [
+      ["utf-8", 3],
+      ["utf-16", 1],
+      ["utf-32", 1],
+    ] as const) {
+      expect(read.toServer(at(1, 2), encoding)).toEqual(at(0, ahead + 1));
+      expect(read.fromServer(at(0, ahead + 1), encoding)).toEqual(at(1, 2));
+      expect(read.offset(at(0, ahead + 1), encoding)).toBe(2);
+      expect(read.toServer(at(2, 2), encoding)).toEqual(at(1, 1));
+      for (const before of [0, ahead]) {
+        expect(read.offset(at(0, before), encoding)).toBe(1);
+        expect(read.fromServer(at(0, before), encoding)).toEqual(at(1, 1));
+      }
+    }
+    expect([read.text, read.body, read.lines, read.line(1), read.sha256]).toEqual([
+      "\ufeffa😀\nb",
+      "\ufeffa😀\nb",
+      2,
+      "a😀",
+      text.sha256,
+    ]);
+    const plain = of("a");
+    expect(plain.asRead()).toBe(plain);
+  });
+
   test("a second one is a character", () => {
     expect(of("\ufeff\ufeffa").toServer(at(1, 2), "utf-8")).toEqual(at(0, 3));
   });

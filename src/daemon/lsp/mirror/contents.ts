@@ -1,6 +1,7 @@
 import { GinError } from "../../base/index.ts";
 import type { Hash } from "../../store/index.ts";
 import type { LspWorkspace } from "../types.ts";
+import { asTold, type Marks } from "./marks.ts";
 import { createText, type IndexedText } from "./text.ts";
 import { notReady } from "./within.ts";
 
@@ -14,14 +15,16 @@ export interface Loaded {
 export class Contents {
   readonly #workspace: LspWorkspace;
   readonly #server: string;
+  readonly #marks: Marks;
   readonly #most: number;
   /** Least recently used first. */
   readonly #kept = new Map<Hash, IndexedText>();
   #characters = 0;
 
-  constructor(workspace: LspWorkspace, server: string, most: number) {
+  constructor(workspace: LspWorkspace, server: string, marks: Marks, most: number) {
     this.#workspace = workspace;
     this.#server = server;
+    this.#marks = marks;
     this.#most = most;
   }
 
@@ -38,7 +41,7 @@ export class Contents {
       return { text: known, fromDisk: false };
     }
     const bytes = this.#workspace.bytes(hash);
-    const text = bytes === undefined ? await this.#read(path, hash, signal) : createText(bytes, hash, path);
+    const text = bytes === undefined ? await this.#read(path, hash, signal) : this.#textOf(bytes, hash, path);
     this.#keep(text);
     return { text, fromDisk: false };
   }
@@ -46,7 +49,11 @@ export class Contents {
   async #read(path: string, wanted: Hash | undefined, signal: AbortSignal | undefined): Promise<IndexedText> {
     const { sha256, bytes } = await this.#workspace.read(path, signal);
     if (wanted !== undefined && sha256 !== wanted) throw notReady(this.#server, "changing", `${path} is being changed`, 100);
-    return createText(bytes, sha256, path);
+    return this.#textOf(bytes, sha256, path);
+  }
+
+  #textOf(bytes: Uint8Array, sha256: Hash, path: string): IndexedText {
+    return asTold(createText(bytes, sha256, path), this.#marks);
   }
 
   #keep(text: IndexedText): void {

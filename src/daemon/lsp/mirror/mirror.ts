@@ -4,10 +4,12 @@ import { Contents, ifText } from "./contents.ts";
 import { Documents } from "./documents.ts";
 import { Gate } from "./gate.ts";
 import { MIRROR_LIMITS } from "./limits.ts";
+import { type Marks, marksOf } from "./marks.ts";
 import { Overlay } from "./overlay.ts";
 import { Pushes } from "./pushed.ts";
 import { Sync } from "./sync.ts";
-import type { Document, Mirror, MirrorLimits, MirrorParts, Text } from "./types.ts";
+import type { IndexedText } from "./text.ts";
+import type { Document, Mirror, MirrorLimits, MirrorParts } from "./types.ts";
 import { createUris, type Uris } from "./uri.ts";
 import { Watched } from "./watched.ts";
 import { Wire } from "./wire.ts";
@@ -26,6 +28,7 @@ class RunMirror implements Mirror {
   readonly workspace;
   readonly #limits: MirrorLimits;
   readonly #bound: Bound;
+  readonly #marks: Marks;
   readonly #uris: Uris;
   readonly #documents: Documents;
   readonly #contents: Contents;
@@ -38,7 +41,9 @@ class RunMirror implements Mirror {
   /** Walks of URIs since the last sync: a list of references names few files many times. */
   readonly #paths = new Map<string, string | undefined>();
   /** Ignored files read since the last sync. */
-  readonly #unrecorded = new Map<string, Promise<Text | undefined>>();
+  readonly #unrecorded = new Map<string, Promise<IndexedText | undefined>>();
+  /** Texts as a server counts in them that read them itself. */
+  readonly #asRead = new WeakMap<IndexedText, IndexedText>();
   #closed = false;
 
   constructor(parts: MirrorParts) {
@@ -58,10 +63,11 @@ class RunMirror implements Mirror {
     this.workspace = workspace;
     this.#limits = { ...MIRROR_LIMITS, ...limits };
     this.#bound = { clock, server };
+    this.#marks = marksOf(server);
     this.run = new Wire({ ...this.#bound, run, stop, writeMs: this.#limits.writeMs });
     this.#uris = createUris({ root: workspace.root, aliases, canonical: (path) => workspace.canonical(path) });
     this.#documents = new Documents({ wire: this.run, uriOf: this.#uris.uriOf, languageId });
-    this.#contents = new Contents(workspace, server, this.#limits.cached);
+    this.#contents = new Contents(workspace, server, this.#marks, this.#limits.cached);
     const watched = new Watched({ run, uris: this.#uris, folder, keep: this.#limits.unmatched });
     const shared = {
       ...this.#bound,
@@ -74,6 +80,7 @@ class RunMirror implements Mirror {
       ...shared,
       sync: () => this.#sync,
       hashAt: (path) => (this.told === undefined ? undefined : workspace.hashAt(this.told.tree, path)),
+      marks: this.#marks,
       revertMs: this.#limits.revertMs,
     });
     this.#sync = new Sync({
@@ -149,7 +156,16 @@ class RunMirror implements Mirror {
     await Promise.all(spare.slice(0, surplus).map(({ path }) => this.#documents.close(path)));
   }
 
-  async text(path: string): Promise<Text | undefined> {
+  async text(path: string): Promise<IndexedText | undefined> {
+    const text = await this.#textOf(path);
+    const told = this.#documents.get(path)?.shown !== undefined;
+    if (text?.marked !== true || told || this.#marks !== "mixed") return text;
+    const known = this.#asRead.get(text) ?? text.asRead();
+    this.#asRead.set(text, known);
+    return known;
+  }
+
+  async #textOf(path: string): Promise<IndexedText | undefined> {
     const tried = this.#overlay.at(path);
     if (tried !== undefined) return tried ?? undefined;
     const open = this.#documents.get(path);

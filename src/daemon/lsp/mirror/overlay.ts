@@ -4,6 +4,7 @@ import { TEXT_BYTES } from "../limits.ts";
 import type { Deadline } from "../session/types.ts";
 import { type Contents, ifText } from "./contents.ts";
 import type { Documents } from "./documents.ts";
+import { asTold, type Marks } from "./marks.ts";
 import type { Sync } from "./sync.ts";
 import { createText, type IndexedText } from "./text.ts";
 import type { Document } from "./types.ts";
@@ -18,6 +19,7 @@ export interface OverlayParts extends Bound {
   readonly sync: () => Sync;
   readonly hashAt: (path: string) => string | undefined;
   readonly stop: (why: string) => void;
+  readonly marks: Marks;
   readonly revertMs: number;
 }
 
@@ -45,7 +47,9 @@ export class Overlay {
   ): Promise<T> {
     const { documents } = this.#parts;
     if (!documents.tells) throw new GinError("UNSUPPORTED", "the language server takes no texts, so that none can be tried");
-    const texts = new Map([...edits].map(([path, text]) => [path, text === null ? null : textOf(text)] as const));
+    const texts = new Map(
+      [...edits].map(([path, text]) => [path, text === null ? null : asTold(textOf(text), this.#parts.marks)] as const),
+    );
     const what = "trying the edits";
     this.#unrecorded = await within(this.#parts, deadline, what, () => this.#onDisk([...texts.keys()], deadline.signal));
     try {

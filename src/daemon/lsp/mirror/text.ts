@@ -44,19 +44,32 @@ export class IndexedText implements Text {
   readonly #units: Units;
   /** Offset of the first character: behind the byte order mark. */
   readonly #begin: number;
+  readonly #counted: boolean;
   #ours: Uint32Array | undefined;
   #theirs: Uint32Array | undefined;
   #odd: boolean | undefined;
 
-  constructor(text: string, sha256: Hash) {
+  /** `counted`: see `asRead`. */
+  constructor(text: string, sha256: Hash, counted = false) {
     this.text = text;
     this.sha256 = sha256;
     this.#units = new Units(text);
     this.#begin = text.startsWith(MARK) ? MARK.length : 0;
+    this.#counted = counted && this.#begin > 0;
+  }
+
+  /** Whether it begins with a byte order mark. */
+  get marked(): boolean {
+    return this.#begin > 0;
+  }
+
+  /** The same for a server that has the mark, and counts it as a character of the first line. */
+  asRead(): IndexedText {
+    return this.marked ? new IndexedText(this.text, this.sha256, true) : this;
   }
 
   get body(): string {
-    return this.#begin === 0 ? this.text : this.text.slice(this.#begin);
+    return this.#begin === 0 || this.#counted ? this.text : this.text.slice(this.#begin);
   }
 
   get lines(): number {
@@ -89,7 +102,8 @@ export class IndexedText implements Text {
     const line = clamped(position.line);
     if (line >= starts.length) return this.#place(this.text.length);
     const from = starts[line] ?? 0;
-    return this.#place(this.#units.reach(from, this.#end(starts, line), clamped(position.character), encoding).at);
+    const { at } = this.#units.reach(from, this.#end(starts, line), clamped(position.character), encoding);
+    return this.#place(Math.max(at, this.#begin));
   }
 
   span(range: Range, encoding: Encoding): Span {
@@ -106,7 +120,8 @@ export class IndexedText implements Text {
     if (character >= LARGEST) return end;
     const reached = this.#units.reach(starts[line] ?? 0, end, character, encoding);
     if (reached.how !== "exact") throw outside(position);
-    return reached.at;
+    // What is put before the first character stands behind the mark.
+    return Math.max(reached.at, this.#begin);
   }
 
   line(number: number): string {
@@ -136,7 +151,8 @@ export class IndexedText implements Text {
 
   /** The same as servers count: mostly the very same. */
   #serverStarts(): Uint32Array {
-    this.#theirs ??= /\r(?!\n)/.test(this.text) ? serverStartsOf(this.text, this.#begin) : this.#starts();
+    this.#theirs ??=
+      this.#counted || /\r(?!\n)/.test(this.text) ? serverStartsOf(this.text, this.#counted ? 0 : this.#begin) : this.#starts();
     return this.#theirs;
   }
 

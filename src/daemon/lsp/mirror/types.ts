@@ -8,7 +8,7 @@ import type { LspWorkspace, Place, Span } from "../types.ts";
 export interface Text {
   /** As the bytes decode, a byte order mark included: `offset` counts in it, so that what replaces parts of it keeps the mark. */
   readonly text: string;
-  /** What servers are told: without the byte order mark, as editors do. A mark is no character of line 1, for us and for them. */
+  /** What the server is told: mostly without the byte order mark, as editors do (mirror/marks.ts). A mark is no character of line 1 for us. */
   readonly body: string;
   readonly sha256: Hash;
   /** Lines as gin counts them. */
@@ -129,7 +129,10 @@ export interface Mirror {
   readonly opened: number;
   /** Those that the server has open now, by path, as they are now. */
   documents(): ReadonlyMap<string, Document>;
-  /** The text of a path of the workspace at the synced state, open or not, ignored ones from disk; undefined when there is none or it is not text. */
+  /**
+   * The text of a path of the workspace at the synced state, open or not, ignored ones from disk; undefined when there is none or it is not text. Its positions are those
+   * of a server that was told it, or that read it: those differ where a byte order mark is, so ask for it soon after the answer.
+   */
   text(path: string): Promise<Text | undefined>;
   /** The canonical workspace-relative path of a URI; undefined for what is not a file below the root. Never throws for a foreign URI. */
   pathOf(uri: string): string | undefined;
