@@ -178,7 +178,7 @@ describe("a server", () => {
   });
 
   it("that is still indexing gives no empty list, and says of what it gives that it is not all", async () => {
-    const indexing = { readiness: { kind: "progress", matches: /Indexing/, graceMs: 10_000 } } as const;
+    const indexing = { readiness: { kind: "progress", matches: /Indexing/, graceMs: 10_000 }, early: true } as const;
     const { ask } = site({ progress: { ms: null } }, indexing);
     const timeoutMs = 600;
     await ask("symbols", "a.fake");
