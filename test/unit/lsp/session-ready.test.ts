@@ -97,22 +97,22 @@ test("malformed progress is no work", async () => {
   expect(session.state).toBe("ready");
 });
 
-test("a notification says it, both ways", async () => {
+test("a notification says it, both ways; one about something else says nothing", async () => {
   const clock = virtualClock();
   const readiness: Readiness = {
     kind: "notification",
     method: "experimental/serverStatus",
-    ready: (params) => (params as { quiescent?: boolean }).quiescent === true,
+    ready: (params) => (params as { quiescent?: boolean }).quiescent,
   };
   const { session, say } = await looking({}, clock, readiness);
   clock.advance(600_000);
   expect(session.state).toBe("indexing");
   const found: string[] = [];
-  for (const quiescent of [false, true, true, false, true]) {
+  for (const quiescent of [undefined, false, true, undefined, true, false, undefined, true]) {
     await say("experimental/serverStatus", { quiescent });
     found.push(session.state);
   }
-  expect(found).toEqual(["indexing", "ready", "ready", "indexing", "ready"]);
+  expect(found).toEqual(["indexing", "indexing", "ready", "ready", "ready", "indexing", "indexing", "ready"]);
 });
 
 test("the server's own way: it registers the work, does it, and is asked when it is done", async () => {

@@ -30,7 +30,12 @@ export function watchReadiness(readiness: Readiness, { clock, progress, on }: Si
     endWait();
   };
   tell(known);
-  if (readiness.kind === "notification") on(readiness.method, (params) => now(readiness.ready(params)));
+  if (readiness.kind === "notification") {
+    on(readiness.method, (params) => {
+      const says = readiness.ready(params);
+      if (says !== undefined) now(says);
+    });
+  }
   if (readiness.kind !== "progress") return end;
 
   const look = (): void => {

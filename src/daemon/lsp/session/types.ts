@@ -16,8 +16,8 @@ export type Readiness =
   | { readonly kind: "answers" }
   /** Work-done progress whose title or token matches is begun within `graceMs` after initialisation, and over. */
   | { readonly kind: "progress"; readonly matches: RegExp; readonly graceMs: number }
-  /** A notification that says so (method, and whether its params mean ready). */
-  | { readonly kind: "notification"; readonly method: string; readonly ready: (params: unknown) => boolean };
+  /** A notification that says so (method, and whether its params mean ready, or not any more; undefined when they are about something else). */
+  | { readonly kind: "notification"; readonly method: string; readonly ready: (params: unknown) => boolean | undefined };
 
 /** What is needed to start one server: from the table, the host's configuration and the workspace's trust. */
 export interface LaunchSpec {

@@ -40,6 +40,8 @@ export interface ServerSpec {
    * asked nothing until they are ready.
    */
   readonly early?: true;
+  /** Whether it can look for symbols of the whole workspace: one that cannot is not missed where all are asked. Default true. */
+  readonly workspaceSymbols?: false;
   /** Params of shutdown; default "null". */
   readonly shutdownParams?: "none" | "null";
   readonly env?: Readonly<Record<string, string>>;

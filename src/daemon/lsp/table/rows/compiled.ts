@@ -76,7 +76,7 @@ export const compiledServers: readonly ServerSpec[] = [
     readiness: {
       kind: "notification",
       method: "language/status",
-      ready: (params) => (params as { readonly type?: unknown } | null)?.type === "ServiceReady",
+      ready: (params) => (params as { readonly type?: unknown } | null)?.type === "ServiceReady" || undefined,
     },
     settings: { java: { configuration: { updateBuildConfiguration: "disabled" } } },
     // Maven and Gradle run the build; annotation processors come from the project's own jars.

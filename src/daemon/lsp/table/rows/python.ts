@@ -23,7 +23,7 @@ function pyright(id: string, program: string, install: string): ServerSpec {
     readiness: {
       kind: "notification",
       method: "window/logMessage",
-      ready: (params) => LISTED.test(String((params as { readonly message?: unknown } | null)?.message)),
+      ready: (params) => LISTED.test(String((params as { readonly message?: unknown } | null)?.message)) || undefined,
     },
     settings: { python: { analysis: { diagnosticMode: "openFilesOnly", autoSearchPaths: true } } },
     untrusted: { settings: SYSTEM_PYTHON },

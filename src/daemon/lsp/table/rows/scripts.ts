@@ -29,7 +29,7 @@ export const scriptServers: readonly ServerSpec[] = [
       ready: (params) =>
         /BackgroundAnalysis: (?:Completed|skipping|stopped|failed resolving)/.test(
           String((params as { readonly message?: unknown } | null)?.message),
-        ),
+        ) || undefined,
     },
     settings: { bashIde: { explainshellEndpoint: "", enableSourceErrorDiagnostics: false } },
     untrusted: {},

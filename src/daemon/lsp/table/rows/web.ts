@@ -51,6 +51,7 @@ export const webServers: readonly ServerSpec[] = [
     runs: "nothing; of a trusted workspace it fetches the schemas that files name by http, else none",
     // What a name means is decided within one file: there is nothing it would have to open.
     wholeProject: true,
+    workspaceSymbols: false,
   },
   {
     id: "css",
@@ -65,6 +66,7 @@ export const webServers: readonly ServerSpec[] = [
     untrusted: {},
     runs: "nothing",
     wholeProject: true,
+    workspaceSymbols: false,
   },
   {
     id: "html",
@@ -83,6 +85,7 @@ export const webServers: readonly ServerSpec[] = [
     untrusted: {},
     runs: "nothing",
     wholeProject: true,
+    workspaceSymbols: false,
   },
   {
     id: "yaml",
@@ -104,5 +107,6 @@ export const webServers: readonly ServerSpec[] = [
     untrusted: { settings: { http: NO_NETWORK } },
     runs: "nothing; of a trusted workspace it fetches the schemas that files name by http, else none",
     wholeProject: true,
+    workspaceSymbols: false,
   },
 ];
