@@ -20,6 +20,13 @@ function gitFacts(git: JsonObject): string {
   return `${text(git, "branch") || "detached"} at ${at}${git.head_moved === true ? ", not the base's commit" : ""}`;
 }
 
+/** Language servers with their states: "typescript ready, gopls not_installed"; whether they may run the workspace's code. */
+function serverFacts(answer: JsonObject): string {
+  const servers = list(answer, "servers").map((one) => `${text(one, "server")} ${text(one, "state")}`);
+  const trusted = answer.trusted === true ? ["the workspace is trusted"] : [];
+  return [...servers, ...trusted].join(", ");
+}
+
 /** Where the workspace stands: what an agent asks first. */
 export const command: Command = {
   usage: "context [--since GENERATION] [--full] [--section NAME]…",
@@ -27,7 +34,7 @@ export const command: Command = {
   help: [
     ["--since GENERATION", "what changed since the generation you know"],
     ["--full", "longer lists"],
-    ["--section NAME", "leases, changes, root, history, import, watcher or git; may be repeated"],
+    ["--section NAME", "leases, changes, root, history, import, watcher, git or servers; may be repeated"],
   ],
   async run(context) {
     const since = flag(context, "since");
@@ -64,6 +71,7 @@ export const command: Command = {
       ["import", importFacts(object(answer, "import"))],
       ["watcher", watcherFacts(object(answer, "watcher"))],
       ["git", gitFacts(object(answer, "git"))],
+      ["servers", serverFacts(answer)],
     ]);
     const leases = list(answer, "leases");
     if (leases.length > 0) out.line();
