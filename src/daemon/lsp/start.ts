@@ -1,5 +1,5 @@
 import type { Clock, Commands, Fs, Log, Programs, Random } from "../base/index.ts";
-import { createMirror } from "./mirror/index.ts";
+import { createDependencies, createMirror } from "./mirror/index.ts";
 import { createPool } from "./pool/pool.ts";
 import type { ServerOverride } from "./pool/types.ts";
 import { createLsp } from "./room.ts";
@@ -53,7 +53,8 @@ export function startLsp(deps: StartDeps): Lsp {
     launch: (spec, found, workspace, folder) =>
       launchOf(spec, found, workspace, folder, { environment, path: () => safePath(finding), overrides }),
     session: (launch) => createSession(launch, { clock, commands, log, processId: deps.processId, version: deps.version }),
-    mirror: ({ run, workspace, spec, folder, since, stop }) =>
+    dependencies: (workspace, folder) => createDependencies({ fs, root: workspace.root, folders: ["", folder] }),
+    mirror: ({ run, workspace, spec, folder, since, dependencies, stop }) =>
       createMirror({
         run,
         workspace,
@@ -63,6 +64,7 @@ export function startLsp(deps: StartDeps): Lsp {
         languageId: (path) => languageOf(spec, path) ?? "plaintext",
         stop,
         folder,
+        ...(dependencies === undefined ? {} : { dependencies }),
         aliases: aliasesOf(programs, workspace.root),
       }),
     resident: async (leaders) => residentBytes(fs, leaders),

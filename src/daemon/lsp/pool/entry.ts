@@ -1,5 +1,5 @@
 import type { Hash } from "../../store/index.ts";
-import type { Mirror } from "../mirror/types.ts";
+import type { Dependencies, Mirror } from "../mirror/types.ts";
 import type { Run, Session } from "../session/types.ts";
 import { languagesOf } from "../table/servers.ts";
 import type { ServerSpec } from "../table/types.ts";
@@ -22,6 +22,8 @@ export class Entry {
   cancelIdle: (() => void) | undefined;
   /** The head's tree when the process that runs was started. */
   since: Hash;
+  /** What its server knows of dependencies, as last looked at. */
+  dependencies: Dependencies | undefined;
   #mirror: Mirror | undefined;
   #run: Run | undefined;
   #info: { readonly name: string; readonly version: string } = { name: "", version: "" };

@@ -137,16 +137,21 @@ class ServerPool implements Pool {
   #make(workspace: LspWorkspace, { spec, found }: Choice, folder: string): Entry {
     const session = this.#deps.session(this.#deps.launch(spec, found, workspace, folder));
     const entry = new Entry(workspace, spec, folder, session, this.#deps.clock.monotonicMs());
+    const dependencies = this.#deps.dependencies?.(workspace, folder);
+    entry.dependencies = dependencies;
     session.onState((state) => {
-      // In the tick its process was started: the head cannot have moved since.
-      if (state === "starting") entry.since = workspace.tree();
+      // In the tick its process was started: the head cannot have moved since, and what it will read of dependencies is what is there.
+      if (state === "starting") {
+        entry.since = workspace.tree();
+        dependencies?.look();
+      }
       this.#tell(entry);
     });
     return entry;
   }
 
   #mirrorOf(entry: Entry, run: Run): MirrorOf {
-    const { workspace, spec, folder, since, session } = entry;
+    const { workspace, spec, folder, since, dependencies, session } = entry;
     const stop = (why: string): void => {
       this.#deps.log.warn(
         { server: spec.id, workspace: workspace.id, why },
@@ -154,7 +159,7 @@ class ServerPool implements Pool {
       );
       void session.stop();
     };
-    return { run, workspace, spec, folder, since, stop };
+    return { run, workspace, spec, folder, since, dependencies, stop };
   }
 
   #tell(entry: Entry): void {

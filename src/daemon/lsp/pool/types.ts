@@ -1,6 +1,6 @@
 import type { Clock, Log } from "../../base/index.ts";
 import type { Hash } from "../../store/index.ts";
-import type { Mirror } from "../mirror/types.ts";
+import type { Dependencies, Mirror } from "../mirror/types.ts";
 import type { Deadline, LaunchSpec, Run, Session } from "../session/types.ts";
 import type { ServerSpec } from "../table/types.ts";
 import type { LspWorkspace, ServerStatus } from "../types.ts";
@@ -73,6 +73,8 @@ export interface PoolDeps {
   readonly launch: (spec: ServerSpec, found: Found, workspace: LspWorkspace, folder: string) => LaunchSpec;
   readonly session: (launch: LaunchSpec) => Session;
   readonly mirror: (parts: MirrorOf) => Mirror;
+  /** Looks at dependencies in folders that are not watched; none in tests that have none. */
+  readonly dependencies?: (workspace: LspWorkspace, folder: string) => Dependencies;
   /** Resident bytes of the process groups of these leaders. */
   readonly resident: (leaders: readonly number[]) => Promise<ReadonlyMap<number, number>>;
   /** Resident bytes all of them may take. */
@@ -91,6 +93,8 @@ export interface MirrorOf {
   readonly folder: string;
   /** The head's tree when its process was started. */
   readonly since: Hash;
+  /** Last looked at when its process was started. */
+  readonly dependencies: Dependencies | undefined;
   /** Ends the run, which cannot be trusted any more. */
   readonly stop: (why: string) => void;
 }
