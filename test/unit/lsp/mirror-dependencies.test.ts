@@ -1,10 +1,14 @@
 import { mkdirSync, readFileSync, renameSync, rmSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { nodeFs } from "../../../src/daemon/base/index.ts";
-import { createDependencies } from "../../../src/daemon/lsp/mirror/dependencies.ts";
+import { nodeFs, systemClock } from "../../../src/daemon/base/index.ts";
+import { createDependencies, createMirror } from "../../../src/daemon/lsp/mirror/index.ts";
+import { createPool } from "../../../src/daemon/lsp/pool/pool.ts";
+import type { ServerSpec } from "../../../src/daemon/lsp/table/types.ts";
+import { fakeSession, fakeSpec, silent, within } from "../../helpers/lsp/session.ts";
+import { atTeardown } from "../../helpers/teardown.ts";
 import { tempDir } from "../../helpers/temp.ts";
-import { later, mirrorSite } from "./mirror-site.ts";
+import { FakeWorkspace, later, mirrorSite } from "./mirror-site.ts";
 
 function project(...folders: string[]) {
   const root = tempDir("deps");
@@ -113,5 +117,59 @@ describe("dependencies", () => {
     const next = mirrorSite({ "a.ts": "1" }, { dependencies: { look } });
     await next.mirror.sync(later());
     expect(next.stopped).toEqual([]);
+  });
+
+  test("the pool starts the server again, once, and not for what changed while none ran", async () => {
+    const { root, write } = project();
+    const workspace = Object.assign(new FakeWorkspace(), { root });
+    const row = {
+      id: "one",
+      languages: { ".one": "one" },
+      commands: [],
+      install: "",
+      markers: [],
+      folder: "root",
+      readiness: { kind: "answers" },
+    };
+    const pool = createPool({
+      clock: systemClock,
+      log: silent,
+      table: [{ ...row, untrusted: {}, runs: "", wholeProject: true } as ServerSpec],
+      discover: () => ({ command: ["one"] }),
+      disabled: () => false,
+      launch: () => fakeSpec(),
+      session: () => fakeSession(),
+      dependencies: (of, folder) => createDependencies({ fs: nodeFs, root: of.root, folders: ["", folder] }),
+      mirror: ({ spec, dependencies, ...parts }) =>
+        createMirror({
+          ...parts,
+          clock: systemClock,
+          server: spec.id,
+          languageId: () => "",
+          ...(dependencies && { dependencies }),
+        }),
+      resident: async () => new Map(),
+      memoryBytes: 1,
+      idleMs: 60_000,
+      startsAtOnce: 1,
+    });
+    atTeardown(() => pool.close());
+    const question = async () => {
+      const { mirror, run, session, release } = await pool.lease(workspace, { path: "a.one" }, within());
+      try {
+        await mirror.sync(within());
+        return { run: run.number, session };
+      } finally {
+        release();
+      }
+    };
+    expect((await question()).run).toBe(1);
+    write("node_modules/.package-lock.json");
+    await expect(question()).rejects.toMatchObject({ reason: "NOT_READY", facts: { state: "starting", server: "one" } });
+    const { run, session } = await question();
+    expect(run).toBe(2);
+    await session.stop();
+    write("node_modules/.package-lock.json");
+    expect((await question()).run).toBe(3);
   });
 });
