@@ -265,6 +265,32 @@ describe("what servers say", () => {
     expect(answer).toMatchObject({ server: "fake", partial: true, note: "locations in files that you may not see are left out" });
   });
 
+  it("of several servers is one list, and says whom it is without", async () => {
+    const rows = [
+      fakeRow(),
+      fakeRow({ id: "other", languages: { ".other": "other" } }),
+      fakeRow({ id: "never", languages: { ".never": "never" } }),
+    ];
+    const { lsp } = openRoom(rows, { other: { on: { "workspace/symbol": { do: "error", code: -32603, times: 1 } } } });
+    const workspace = new DiskWorkspace(tempDir("queries"), { "a.fake": "def open\n", "b.other": "x\n", "c.never": "x\n" });
+    const ask = (action: LspAsk["action"], path: string, over: Partial<LspAsk> = {}) =>
+      lsp.ask(question(workspace, action, path, over));
+    await Promise.all([ask("symbols", "a.fake"), ask("symbols", "b.other")]);
+    const first = await ask("workspace_symbols", "", { query: "open" });
+    expect(first).toMatchObject({
+      server: "fake",
+      partial: true,
+      note: "without what others know: other (LSP_REFUSED), never (stopped)",
+    });
+    const second = await ask("workspace_symbols", "", { query: "open" });
+    expect(second).toMatchObject({ server: "fake, other", note: "without what others know: never (stopped)" });
+    expect(found(second, "symbols").symbols.items.map(({ name }) => name)).toEqual(["open"]);
+    // A name is looked for by those that sleep too.
+    await expect(ask("hover", "", { symbol: "nowhere" })).rejects.toMatchObject({ reason: "SYMBOL_NOT_FOUND" });
+    expect((await ask("workspace_symbols", "", { query: "open" })).note).toBe("");
+    await expect(ask("status", "", { server: "nobody" })).rejects.toMatchObject({ reason: "UNSUPPORTED" });
+  });
+
   it("of calls holds where they are made", async () => {
     const { ask } = site();
     const incoming = found(await ask("incoming_calls", "a.fake", { symbol: "shut" }), "calls").calls;

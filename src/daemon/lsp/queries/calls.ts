@@ -2,7 +2,7 @@ import { cutText } from "../../base/index.ts";
 import type { Call, Location } from "../types.ts";
 import { handlerOf } from "./ground.ts";
 import { symbolKind } from "./kinds.ts";
-import { compareLocations, listed, locationOf, locationsOf, type Named } from "./locations.ts";
+import { compareLocations, listed, locationOf, locationsOf, type Named, said } from "./locations.ts";
 import { isObject, objectsOf, type Raw, rangeOf, textOf } from "./raw.ts";
 import { coverUses } from "./references.ts";
 import { type Ability, type Ground, type Handler, placeParams } from "./types.ts";
@@ -65,18 +65,13 @@ async function callOf(ground: Ground, raw: Raw, end: "from" | "to", item: Raw): 
     )
   ).items;
   return {
-    name: nameOf(ground, textOf(other["name"])),
+    // A file that calls something at its top has its path for a name.
+    name: said(ground, textOf(other["name"])),
     kind: symbolKind(other["kind"]),
-    detail: cutText(textOf(other["detail"]), 200),
+    detail: cutText(said(ground, textOf(other["detail"])), 200),
     location,
     sites,
   };
-}
-
-/** A file that calls something at its top has its path for a name: ours, where it is one of the workspace. */
-function nameOf({ question }: Ground, name: string): string {
-  const root = `${question.workspace.root}/`;
-  return name.startsWith(root) ? name.slice(root.length) : name;
 }
 
 function itemAt(item: Raw): Named | undefined {

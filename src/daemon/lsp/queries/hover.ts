@@ -1,5 +1,6 @@
 import { cutText } from "../../base/index.ts";
 import { handlerOf } from "./ground.ts";
+import { said } from "./locations.ts";
 import { isObject, rangeOf, textOf } from "./raw.ts";
 import { type Ability, documentOf, placeParams } from "./types.ts";
 
@@ -17,7 +18,7 @@ export const hover = handlerOf({
   async find(ground) {
     const answer = await ground.request(HOVER.method, placeParams(ground));
     if (!isObject(answer)) return { kind: "hover", text: "", span: undefined };
-    const text = contentsOf(answer["contents"]);
+    const text = said(ground, contentsOf(answer["contents"]));
     if (text.length > MOST_CHARACTERS) ground.partial(`the first ${MOST_CHARACTERS} characters of ${text.length}`);
     const range = rangeOf(answer["range"]);
     const span = range === undefined ? undefined : documentOf(ground).text.span(range, ground.encoding);

@@ -32,22 +32,29 @@ export async function located(room: Room, question: LspAsk, deadline: Deadline):
   const last = wanted.names.at(-1);
   if (last === undefined)
     throw new GinError("INVALID_REQUEST", "the symbol has no name", undefined, { facts: { field: "symbol" } });
-  const { answers, missing } = await askSeveral(room, question, deadline, NEEDS, async (ground) => {
-    const named = await symbolsOf(ground, last, [last]);
-    const exact = named.filter(({ name, location }) => !location.outside && sameName(last, namesIn(name).at(-1) ?? name));
-    const holding = await filesHolding(
-      ground,
-      exact.map(({ location }) => location.path),
-      wanted.names,
-    );
-    if (holding.length > MOST_FILES)
-      throw ambiguous(
-        symbol,
-        holding.map((path) => `${symbol} in ${path}`),
+  const { answers, missing } = await askSeveral(
+    room,
+    question,
+    deadline,
+    NEEDS,
+    async (ground) => {
+      const named = await symbolsOf(ground, last, [last]);
+      const exact = named.filter(({ name, location }) => !location.outside && sameName(last, namesIn(name).at(-1) ?? name));
+      const holding = await filesHolding(
+        ground,
+        exact.map(({ location }) => location.path),
+        wanted.names,
       );
-    const within = await Promise.all(holding.map((path) => locatedIn(ground, path, symbol)));
-    return { found: within.flat(), near: named.map(({ name }) => plainName(name)) };
-  });
+      if (holding.length > MOST_FILES)
+        throw ambiguous(
+          symbol,
+          holding.map((path) => `${symbol} in ${path}`),
+        );
+      const within = await Promise.all(holding.map((path) => locatedIn(ground, path, symbol)));
+      return { found: within.flat(), near: named.map(({ name }) => plainName(name)) };
+    },
+    true,
+  );
   const found = new Map<string, { readonly one: Located; readonly server: string }>();
   for (const { value, facts } of answers) {
     for (const one of value.found) found.set(`${one.path}\n${one.namePath}`, { one, server: facts.server });

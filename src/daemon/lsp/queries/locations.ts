@@ -103,9 +103,22 @@ function outsideOf(ground: Ground, { uri, range }: Named): Location {
   return { path: name, ...shown(text, range, ground), outside: true, view, sha256: "" };
 }
 
-function isProtected({ question }: Ground, path: string): boolean {
+/** By the state asked about: a list names few files many times, and each look walks the path. */
+const judged = new WeakMap<Ground["synced"], Map<string, boolean>>();
+
+function isProtected({ question, synced }: Ground, path: string): boolean {
+  const known = judged.get(synced) ?? new Map<string, boolean>();
+  judged.set(synced, known);
+  const before = known.get(path);
+  if (before !== undefined) return before;
+  const is = refusesPath(() => question.workspace.canonical(path));
+  known.set(path, is);
+  return is;
+}
+
+function refusesPath(look: () => string): boolean {
   try {
-    question.workspace.canonical(path);
+    look();
     return false;
   } catch (thrown) {
     if (thrown instanceof GinError) return true;
@@ -119,4 +132,9 @@ function bare({ line, character }: Range["start"]): Place {
 
 function placeKey({ line, character }: Place): string {
   return `${line}:${character}`;
+}
+
+/** What a server says, without the absolute path of the workspace. */
+export function said({ question }: Pick<Ground, "question">, text: string): string {
+  return text.replaceAll(`${question.workspace.root}/`, "");
 }

@@ -148,7 +148,7 @@ async function grouped(ground: Ground, candidates: readonly Candidate[]): Promis
   const found = await Promise.all(
     candidates.map(async (candidate) => {
       const position = text.toServer(candidate.place, ground.encoding);
-      const answer = await ground.request(DEFINITION.method, { textDocument: { uri }, position });
+      const answer = await ground.request(DEFINITION.method, { textDocument: { uri }, position }).catch(noneAt);
       const targets = objectsOf(answer).flatMap((raw) => {
         const range = rangeOf(raw["targetSelectionRange"]) ?? rangeOf(raw["range"]);
         return range === undefined ? [] : [placeKey(raw["targetUri"] ?? raw["uri"], range.start)];
@@ -169,6 +169,12 @@ async function grouped(ground: Ground, candidates: readonly Candidate[]): Promis
     groups.push(merged);
   }
   return groups.map(({ members }) => members);
+}
+
+/** Some servers refuse to be asked about a word that is no name. */
+function noneAt(thrown: unknown): null {
+  if (thrown instanceof GinError && thrown.reason === "LSP_REFUSED") return null;
+  throw thrown;
 }
 
 function placeKey(uri: unknown, { line, character }: { readonly line: number; readonly character: number }): string {

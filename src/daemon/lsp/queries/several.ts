@@ -1,11 +1,13 @@
 import { GinError } from "../../base/index.ts";
 import type { Wanted } from "../pool/types.ts";
 import type { Deadline } from "../session/types.ts";
+import { serverNamed } from "../table/servers.ts";
 import type { LspAsk } from "../types.ts";
+import { WORKSPACE_SYMBOL } from "./abilities.ts";
 import { type Grounded, onGround, stateOf } from "./ground.ts";
 import type { Ground, Needs, Room } from "./types.ts";
 
-/** Servers that are started for a question that names neither a server nor a file, where none runs. */
+/** Servers that are started for a question that names neither a server nor a file. */
 const MOST_STARTED = 3;
 
 /** What came of asking several servers. */
@@ -16,8 +18,8 @@ export interface Several<T> {
 }
 
 /**
- * Asks every server that runs (the one named, if one is; where none runs, those that would be used) side by side. Those that lack the ability have nothing to say. Throws the
- * first refusal when none answered.
+ * Asks every server that runs side by side (the one named, if one is), and some of those that would be used for the workspace's files: with `wake`, or where none runs.
+ * Those that lack the ability have nothing to say; others that give no answer are missing. Throws the first refusal when none answered.
  */
 export async function askSeveral<T>(
   room: Room,
@@ -25,50 +27,56 @@ export async function askSeveral<T>(
   deadline: Deadline,
   needs: Needs,
   work: (ground: Ground) => Promise<T>,
+  wake = false,
 ): Promise<Several<T>> {
-  const { chosen, others } = serversFor(room, question);
+  const { chosen, others } = serversFor(room, question, needs, wake);
+  const refusals: { readonly refusal: GinError; readonly wanted: (typeof chosen)[number] }[] = [];
   const outcomes = await Promise.all(
     chosen.map(async (wanted) => {
       try {
-        return { ...(await onGround(room, question, deadline, needs, work, wanted)), wanted };
+        return [{ ...(await onGround(room, question, deadline, needs, work, wanted)), wanted }];
       } catch (thrown) {
         if (!(thrown instanceof GinError)) throw thrown;
-        return thrown;
+        refusals.push({ refusal: thrown, wanted });
+        return [];
       }
     }),
   );
-  const answers = outcomes.flatMap((one) => (one instanceof GinError ? [] : [one]));
-  const refusals = outcomes
-    .filter((one) => one instanceof GinError)
-    .filter(({ reason }) => answers.length === 0 || reason !== "UNSUPPORTED");
-  const given = refusals.find(({ reason }) => reason === "CANCELLED") ?? (answers.length === 0 ? refusals[0] : undefined);
-  if (given !== undefined) throw given;
+  const answers = outcomes.flat();
+  const given =
+    refusals.find(({ refusal }) => refusal.reason === "CANCELLED") ?? (answers.length === 0 ? refusals[0] : undefined);
+  if (given !== undefined) throw given.refusal;
   if (answers.length === 0) {
-    throw new GinError(
-      "UNSUPPORTED",
-      "no language server runs in this workspace, and none would be used for its files",
-      "name a path",
-    );
+    const what = others.length === 0 ? "no language server would be used for its files" : others.join(", ");
+    throw new GinError("UNSUPPORTED", `nobody can be asked about the whole workspace: ${what}`, "name a path");
   }
-  const failed = refusals.map(
-    (refusal) => `${String(refusal.facts["server"] ?? "a server")}: ${stateOf(refusal) ?? refusal.reason}`,
-  );
-  const silent = others.map((server) => `${server}: does not run`);
-  const missing = [...failed, ...silent].join(", ");
-  return { answers, missing: missing === "" ? "" : `not asked or not answered: ${missing}` };
+  const failed = refusals
+    .filter(({ refusal }) => refusal.reason !== "UNSUPPORTED")
+    .map(({ refusal, wanted }) => `${wanted.server} (${stateOf(refusal) ?? refusal.reason})`);
+  const missing = [...failed, ...others].join(", ");
+  return { answers, missing: missing === "" ? "" : `without what others know: ${missing}` };
 }
+
+/** States of servers that are not asked before they are started, or cannot be. */
+const ASLEEP: ReadonlySet<string> = new Set(["stopped", "not_installed", "needs_trust"]);
 
 function serversFor(
   { pool }: Room,
   { workspace, server }: LspAsk,
-): { readonly chosen: readonly Wanted[]; readonly others: readonly string[] } {
-  const running = pool.running(workspace).map(({ spec, folder }) => ({ server: spec.id, folder }));
+  { ability }: Needs,
+  wake: boolean,
+): { readonly chosen: readonly (Wanted & { readonly server: string })[]; readonly others: readonly string[] } {
+  const able = (id: string) => ability !== WORKSPACE_SYMBOL || serverNamed(id)?.workspaceSymbols !== false;
+  const all = pool.status(workspace).filter((one) => able(one.server));
+  const awake = all.filter(({ state }) => !ASLEEP.has(state)).map((one) => ({ server: one.server, folder: one.folder }));
   if (server !== undefined) {
-    const own = running.filter((one) => one.server === server);
+    const own = awake.filter((one) => one.server === server);
     return { chosen: own.length > 0 ? own : [{ server }], others: [] };
   }
-  const asleep = pool.status(workspace).filter(({ state }) => state === "stopped");
-  const started = running.length > 0 ? [] : asleep.slice(0, MOST_STARTED);
-  const others = asleep.filter((one) => !started.includes(one)).map((one) => one.server);
-  return { chosen: [...running, ...started.map((one) => ({ server: one.server, folder: one.folder }))], others };
+  const startable = all.filter(({ state }) => state === "stopped");
+  const started = awake.length === 0 || wake ? startable.slice(0, MOST_STARTED) : [];
+  const others = all
+    .filter((one) => ASLEEP.has(one.state) && !started.includes(one))
+    .map((one) => `${one.server} (${one.state})`);
+  return { chosen: [...awake, ...started.map((one) => ({ server: one.server, folder: one.folder }))], others };
 }

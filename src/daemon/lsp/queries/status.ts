@@ -12,6 +12,8 @@ export const restart: Handler = async (room, question) => {
 
 function answer({ pool }: Room, { workspace, server }: LspAsk): LspAnswer {
   const servers = pool.status(workspace).filter((one) => server === undefined || one.server === server);
+  // One that is not in the table, or not installed, is said to be so.
+  if (server !== undefined && servers.length === 0) pool.serverFor(workspace, { server });
   return {
     server: server ?? "",
     serverVersion: "",

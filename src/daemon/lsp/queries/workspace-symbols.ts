@@ -17,7 +17,9 @@ const NEEDS: Needs = { about: "server", ability: WORKSPACE_SYMBOL, indexing: "pa
 export const workspaceSymbols: Handler = async (room, question, deadline) => {
   const query = question.query ?? "";
   const { answers, missing } = await askSeveral(room, question, deadline, NEEDS, (ground) => symbolsOf(ground, query));
-  const all = answers.flatMap(({ value }) => value);
+  // Two servers for one language say the same.
+  const once = new Map(answers.flatMap(({ value }) => value).map((one) => [JSON.stringify([one.namePath, one.location]), one]));
+  const all = [...once.values()];
   const wanted = query.toLowerCase();
   all.sort((a, b) => rank(a, wanted) - rank(b, wanted) || compareNames(a, b) || compareLocations(a.location, b.location));
   return {
