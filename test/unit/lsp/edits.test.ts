@@ -117,7 +117,7 @@ describe("a rename", () => {
     expect(Object.keys(textsOf(planIn(answer)))).toEqual(["a.fake", "b.fake", "deep/c.fake"]);
     expect(answer).toMatchObject({
       partial: false,
-      note: "fake does not see the whole project: the 3 files that may hold alpha were opened for it",
+      note: "fake does not see the whole project: the 3 files that hold alpha were opened for it",
     });
     const { received } = (await fake("fake/log")) as FakeLog;
     expect(received.filter(({ method }) => method === "textDocument/didOpen")).toHaveLength(3);

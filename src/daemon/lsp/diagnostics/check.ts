@@ -91,7 +91,7 @@ async function checkWith(
   const own = new Map([...texts].filter(([path]) => languageOf(spec, path) !== undefined));
   const open = [...mirror.documents().keys()].filter((path) => !own.has(path) && question.visible(path));
   const others = open.slice(0, MOST_OTHERS);
-  const trial = await tryTexts(room, { leased, texts: own, looked: [...own.keys(), ...others] }, deadline);
+  const trial = await tryTexts(room, { leased, texts: own, looked: [...own.keys()], others }, deadline);
   const files = [...own.keys()].map((path) => trial.tried.get(path) ?? gone(path, spec.id));
   mustKnow(files);
   const { introduced, resolved, unknown } = compared(trial, [...own.keys(), ...others]);

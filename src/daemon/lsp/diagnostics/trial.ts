@@ -12,6 +12,8 @@ import { judge } from "./judge.ts";
 /** Times it is begun again because files changed between the two looks. */
 const ATTEMPTS = 3;
 const AT_ONCE = 8;
+/** Milliseconds each file has that is only looked at as far as there is time. */
+const OTHERS_MS = 3_000;
 
 /** What a server says of the same paths as they are and with texts in their place. */
 export interface Trial {
@@ -27,8 +29,10 @@ export interface Trying {
   readonly leased: Leased;
   /** Texts in place of files; null for absence. */
   readonly texts: ReadonlyMap<string, string | null>;
-  /** Paths to look at, those of the texts or others. */
+  /** Paths to look at. */
   readonly looked: readonly string[];
+  /** Others that are looked at as far as there is time. */
+  readonly others?: readonly string[];
 }
 
 /**
@@ -36,11 +40,15 @@ export interface Trying {
  * file it says nothing of is `refused` in either. Rejects with NOT_READY "changing" when files keep changing meanwhile, and as Mirror.overlaid does.
  */
 export async function tryTexts({ clock }: Pick<Room, "clock">, trying: Trying, deadline: Deadline): Promise<Trial> {
-  const { leased, texts, looked } = trying;
+  const { leased, texts, looked, others = [] } = trying;
   const { mirror, run, spec } = leased;
   const asked = { mirror, clock, server: spec.id };
   const look = async (path: string, document: Document): Promise<FileDiagnostics> => {
-    const judged = await judge(asked, document, deadline);
+    const now = clock.monotonicMs();
+    const atMs = others.includes(path)
+      ? Math.min(deadline.atMs, now + Math.min(OTHERS_MS, (deadline.atMs - now) / 4))
+      : deadline.atMs;
+    const judged = await judge(asked, document, { ...deadline, atMs });
     const { text } = document;
     return { path, sha256: text.sha256, server: spec.id, diagnostics: diagnosticsIn(judged.items, text, run.encoding) };
   };
@@ -52,11 +60,13 @@ export async function tryTexts({ clock }: Pick<Room, "clock">, trying: Trying, d
       // Nothing there is nothing to say; a server that ended says nothing of any file.
       if (thrown.reason === "PATH_NOT_FOUND") return undefined;
       if (thrown.facts["state"] === "crashed" || thrown.facts["state"] === "stopped") throw thrown;
+      // With no time left nothing more can be tried.
+      if (clock.monotonicMs() >= deadline.atMs) throw thrown;
       return refusedFile(path, thrown);
     }
   };
   const all = async (): Promise<ReadonlyMap<string, FileDiagnostics>> => {
-    const found = await atMost(AT_ONCE, looked, lookAt);
+    const found = await atMost(AT_ONCE, [...looked, ...others], lookAt);
     return new Map(found.filter((one) => one !== undefined).map((one) => [one.path, one]));
   };
   for (let attempt = 1; attempt <= ATTEMPTS; attempt += 1) {

@@ -1,12 +1,13 @@
 import { GinError } from "../../base/index.ts";
+import { judge } from "../diagnostics/index.ts";
 import { createText } from "../mirror/index.ts";
 import { hasAbility } from "../queries/abilities.ts";
 import { handlerOf } from "../queries/ground.ts";
 import { isObject, rangeOf } from "../queries/raw.ts";
 import { REFERENCES } from "../queries/references.ts";
 import { type Ability, documentOf, type Ground, placeParams } from "../queries/types.ts";
-import { wordAround } from "../queries/words.ts";
-import type { Place } from "../types.ts";
+import { isWhole, wordAround } from "../queries/words.ts";
+import type { EditPlan, Place } from "../types.ts";
 import type { Drafted } from "./draft.ts";
 import { asked, planOf } from "./plan.ts";
 import { refusedEdit } from "./refused.ts";
@@ -15,8 +16,11 @@ import type { Before } from "./verify.ts";
 
 const RENAME = { capability: "renameProvider", method: "textDocument/rename" } as const satisfies Ability;
 
-/** Files opened for a server that sees no others. */
+/** Files opened for a server that sees no others, and milliseconds it has to look at them. */
 const MOST_OPENED = 200;
+const LOOKING_MS = 5_000;
+/** Files named for people. */
+const MOST_NAMED = 5;
 
 /** What is to be renamed. */
 interface Subject {
@@ -37,7 +41,7 @@ export const rename = handlerOf({
   async find(ground) {
     const newName = checkedName(ground);
     const subject = await subjectOf(ground);
-    await openHolders(ground, subject.name);
+    const holders = await openHolders(ground, subject.name);
     const counts = hasAbility(ground.run, REFERENCES);
     const uses = counts ? await bearing(ground, await usesOf(ground), subject.name) : [];
     if (!counts) ground.note(`${ground.leased.spec.id} cannot count references: whether all uses are renamed is not known`);
@@ -51,6 +55,7 @@ export const rename = handlerOf({
         throw refusedEdit(ground.leased.spec.id, `it renames nothing at ${documentOf(ground).path}:${subject.place.line}`);
       }
       checkWhole(ground, subject.name, uses, plan.files);
+      checkHolders(ground, subject.name, holders, plan);
     }
     return { kind: "edit", plan };
   },
@@ -83,25 +88,49 @@ async function subjectOf(ground: Ground): Promise<Subject> {
   return { name: span.end.line === span.start.line ? name : word.name, place: span.start };
 }
 
-/** Of a server that knows only what it has opened: whatever may hold the name. */
-async function openHolders(ground: Ground, name: string): Promise<void> {
-  const { leased, room, question, synced, deadline, mirror } = ground;
+/**
+ * Of a server that knows only what it has opened: whatever holds the name, opened, and looked at by it as far as there is time. Gives their paths; none of
+ * a server that sees the whole project.
+ */
+async function openHolders(ground: Ground, name: string): Promise<readonly string[]> {
+  const { leased, room, question, synced, deadline, mirror, clock } = ground;
   const { spec } = leased;
-  if (spec.wholeProject || name === "") return;
-  const holders = await room.vocabularies.holding(question.workspace, spec, synced.tree, [name], deadline.signal);
-  let opened = 0;
-  for (const path of holders.slice(0, MOST_OPENED)) {
-    try {
-      await mirror.open(path, deadline);
-      opened += 1;
-    } catch (thrown) {
-      if (!(thrown instanceof GinError) || thrown.reason === "NOT_READY" || thrown.reason === "CANCELLED") throw thrown;
-      ground.partial(`${path} could not be looked into (${thrown.reason})`);
-    }
-  }
-  ground.note(`${spec.id} does not see the whole project: the ${opened} files that may hold ${name} were opened for it`);
-  if (holders.length > MOST_OPENED)
-    ground.partial(`${holders.length - MOST_OPENED} more files may hold ${name} and were not opened`);
+  if (spec.wholeProject || name === "") return [];
+  const likely = await room.vocabularies.holding(question.workspace, spec, synced.tree, [name], deadline.signal);
+  if (likely.length > MOST_OPENED)
+    ground.partial(`${likely.length - MOST_OPENED} more files may hold ${name} and were not opened`);
+  const holders: string[] = [];
+  const now = clock.monotonicMs();
+  const patient = { ...deadline, atMs: now + Math.min(LOOKING_MS, (deadline.atMs - now) / 3) };
+  const looked = likely.slice(0, MOST_OPENED).map(async (path) => {
+    const text = await mirror.text(path);
+    if (text === undefined || !holds(text.text, name)) return;
+    holders.push(path);
+    const document = await mirror.open(path, deadline);
+    // What it says of a file shows that it has taken it in.
+    await judge({ mirror, clock, server: spec.id }, document, patient).catch(ifLate);
+  });
+  await Promise.all(looked);
+  ground.note(`${spec.id} does not see the whole project: the ${holders.length} files that hold ${name} were opened for it`);
+  return holders.sort();
+}
+
+/** Says of files that hold the name and are not in the edit of a server that may not have seen them. */
+function checkHolders(ground: Ground, name: string, holders: readonly string[], { files }: EditPlan): void {
+  const edited = new Set(files.map(({ path }) => path));
+  const left = holders.filter((path) => !edited.has(path) && ground.question.visible(path));
+  if (left.length === 0) return;
+  const more = left.length > MOST_NAMED ? " …" : "";
+  ground.partial(`${name} stands in files that are left as they are: ${left.slice(0, MOST_NAMED).join(", ")}${more}`);
+}
+
+function holds(text: string, name: string): boolean {
+  for (let at = text.indexOf(name); at >= 0; at = text.indexOf(name, at + name.length)) if (isWhole(text, at, name)) return true;
+  return false;
+}
+
+function ifLate(thrown: unknown): void {
+  if (!(thrown instanceof GinError) || thrown.facts["state"] !== "timed_out") throw thrown;
 }
 
 /** Where the name is found again once the plan is saved. */

@@ -156,7 +156,14 @@ export class Documents {
             wire.notify("textDocument/didClose", { textDocument: { uri } }),
             wire.notify("textDocument/didOpen", { textDocument: { uri, languageId, version, text } }),
           ]
-        : [wire.notify("textDocument/didChange", { textDocument: { uri, version }, contentChanges: [{ text }] })];
+        : // clangd looks again only when it is told to; the others know no such field.
+          [
+            wire.notify("textDocument/didChange", {
+              textDocument: { uri, version },
+              contentChanges: [{ text }],
+              forceRebuild: true,
+            }),
+          ];
     open.toldAt = wire.sent;
     return Promise.all(sends).then(() => {});
   }
