@@ -225,6 +225,19 @@ describe("a server", () => {
     await expect(ask("symbols", "a.fake", { signal: abort.signal })).rejects.toMatchObject({ reason: "CANCELLED" });
   });
 
+  it("that is restarted while it is asked is asked again by itself", async () => {
+    const { ask, asked, sessions } = site({ on: { "textDocument/hover": { do: "silence" } } });
+    await ask("symbols", "a.fake");
+    const refused = expect(ask("hover", "a.fake", { line: 1, character: 5 })).rejects.toMatchObject(notReady("stopped"));
+    while ((await asked("textDocument/hover")) === 0);
+    await ask("restart", "");
+    // The new one is as silent: what matters is that it was asked.
+    while (sessions.length < 2 || sessions[1]?.current === undefined || (await asked("textDocument/hover")) === 0)
+      await new Promise((resolve) => setImmediate(resolve));
+    await ask("restart", "");
+    await refused;
+  });
+
   it("is started anew by a restart, and ended with the workspace", async () => {
     const { lsp, ask, sessions, workspace } = site();
     await ask("symbols", "a.fake");

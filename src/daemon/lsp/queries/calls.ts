@@ -20,7 +20,7 @@ function callsOf(method: string, end: "from" | "to"): Handler {
     about: "place",
     ability: PREPARE,
     indexing: "refused",
-    across: end === "from",
+    across: end === "from" ? true : "changes",
     async find(ground) {
       if (end === "from") await coverUses(ground);
       const items = objectsOf(await ground.request(PREPARE.method, placeParams(ground)));

@@ -16,7 +16,7 @@ export const completion = handlerOf({
   about: "place",
   ability: COMPLETION,
   indexing: "partial",
-  across: false,
+  across: "changes",
   async find(ground) {
     const context = { triggerKind: 1 };
     const answer = await ground.request(COMPLETION.method, { ...placeParams(ground), context });

@@ -18,7 +18,7 @@ function lookup(ability: Ability, indexing: "partial" | "refused"): Handler {
     about: "place",
     ability,
     indexing,
-    across: indexing === "refused",
+    across: indexing === "refused" ? true : "changes",
     async find(ground) {
       const ask = async () => namedIn(ground, await ground.request(ability.method, placeParams(ground)));
       // Who implements something is anywhere; what it is defined by is imported, and found.

@@ -3,7 +3,7 @@ import type { Hash } from "../../store/index.ts";
 import type { Document, Synced } from "../mirror/types.ts";
 import type { Leased, Wanted } from "../pool/types.ts";
 import { givenUp, notReady } from "../session/failures.ts";
-import type { Deadline } from "../session/types.ts";
+import type { Deadline, Session } from "../session/types.ts";
 import { languageOf } from "../table/servers.ts";
 import type { AnswerFacts, LspAsk } from "../types.ts";
 import { hasAbility } from "./abilities.ts";
@@ -39,7 +39,7 @@ export function handlerOf(query: Query): Handler {
  * the same; if not, all of it is done again, three times at most (NOT_READY "changing" then). Work must change nothing but its ground. `wanted`
  * is by default the question's path and server.
  */
-export function onGround<T>(
+export async function onGround<T>(
   room: Room,
   question: LspAsk,
   deadline: Deadline,
@@ -47,10 +47,23 @@ export function onGround<T>(
   work: (ground: Ground) => Promise<T>,
   wanted?: Wanted,
 ): Promise<Grounded<T>> {
-  return onLease(room, question, deadline, needs, wanted, (leased) =>
-    leased.mirror.shared(deadline, () => new Attempts(room, question, deadline, needs, leased).run(work)),
-  );
+  for (let again = true; ; again = false) {
+    let session: Session | undefined;
+    try {
+      return await onLease(room, question, deadline, needs, wanted, (leased) => {
+        session = leased.session;
+        return leased.mirror.shared(deadline, () => new Attempts(room, question, deadline, needs, leased).run(work));
+      });
+    } catch (thrown) {
+      // One that we ended ourselves (dependencies changed, somebody restarts it) is not the caller's to ask again; one that crashed may have by this very question.
+      if (!again || !ENDED.has(stateOf(thrown) ?? "") || session === undefined || CRASHED.has(session.state)) throw thrown;
+    }
+  }
 }
+
+/** Of NOT_READY: the run that was asked is no more. */
+const ENDED: ReadonlySet<string> = new Set(["stopped", "crashed", "starting"]);
+const CRASHED: ReadonlySet<string> = new Set(["crashed", "broken"]);
 
 /** Holds the server of a question while it is asked. UNSUPPORTED where it lacks the ability. */
 export async function onLease<T>(

@@ -14,7 +14,7 @@ export const hover = handlerOf({
   about: "place",
   ability: HOVER,
   indexing: "partial",
-  across: false,
+  across: "changes",
   async find(ground) {
     const answer = await ground.request(HOVER.method, placeParams(ground));
     if (!isObject(answer)) return { kind: "hover", text: "", span: undefined };

@@ -16,7 +16,7 @@ export const signature = handlerOf({
   about: "place",
   ability: SIGNATURE,
   indexing: "partial",
-  across: false,
+  across: "changes",
   async find(ground) {
     // Invoked by hand.
     const context = { triggerKind: 1, isRetrigger: false };
