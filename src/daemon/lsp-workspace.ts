@@ -17,6 +17,7 @@ export function lspWorkspace(store: Store, hosted: Hosted, workspace: Workspace)
     trusted: hosted.trusted,
     settle: (signal) => workspace.settle(signal),
     tree: () => workspace.tree(),
+    base: () => read.checkpoint(read.workspace(hosted.rowid)?.base ?? "")?.tree,
     changes: (from, to) => trees.diff(from, to, ""),
     hashAt(tree, path) {
       const content = trees.get(tree, path);

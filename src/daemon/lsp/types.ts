@@ -28,6 +28,8 @@ export interface LspWorkspace {
   settle(signal?: AbortSignal): Promise<State>;
   /** Root of the head's tree now. */
   tree(): Hash;
+  /** Root of the base's tree: what differs from it was changed since the workspace was opened or advanced. Undefined when it is not known. */
+  base?(): Hash | undefined;
   /** What two trees hold differently, in byte order. */
   changes(from: Hash, to: Hash): Iterable<TreeDifference>;
   /** What a tree holds at a canonical path; undefined for nothing, or for what is no file. */

@@ -144,14 +144,22 @@ describe("diagnostics", () => {
     expect(said(await ask("", { checkpoint: "ck_1", visible }))).toEqual({ "a.fake": ["1:1 undefined_1 is not defined"] });
   });
 
-  it("of the workspace are those of open files and partial where the server does not report on all", async () => {
-    const { ask } = site({}, { "a.fake": "undefined_1\n", "b.fake": "undefined_2\n" });
+  it("of the workspace are those of open and changed files, and partial, where the server does not report on all", async () => {
+    const files = { "a.fake": "undefined_1\n", "b.fake": "undefined_2\n", "c.fake": "undefined_3\n", "d.txt": "x\n" };
+    const { ask, workspace } = site({}, files);
+    const base = workspace.tree();
+    Object.assign(workspace, { base: () => base });
     await ask("a.fake");
+    workspace.write("b.fake", "undefined_4\n");
+    workspace.write("d.txt", "y\n");
     const answer = await ask("");
-    expect(said(answer)).toEqual({ "a.fake": ["1:1 undefined_1 is not defined"] });
+    expect(said(answer)).toEqual({
+      "a.fake": ["1:1 undefined_1 is not defined"],
+      "b.fake": ["1:1 undefined_4 is not defined"],
+    });
     expect(answer).toMatchObject({
       partial: true,
-      note: "fake does not report on a whole workspace: these are the 1 files it has open; name paths, or a checkpoint, for others",
+      note: "fake does not report on a whole workspace: these are the 2 files that are open or changed; name paths, or a checkpoint, for others",
     });
   });
 

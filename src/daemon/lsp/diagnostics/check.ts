@@ -11,6 +11,9 @@ import { type Trial, tryTexts } from "./trial.ts";
 /** Open files beside the edited ones that are looked at: they may depend on them. */
 const MOST_OTHERS = 50;
 
+/** Servers that find files that are open and not on disk from others. */
+const FINDS_TRIED: ReadonlySet<string> = new Set(["typescript"]);
+
 /** What one server says of a trial. */
 interface Checked {
   readonly introduced: readonly FileDiagnostics[];
@@ -96,7 +99,11 @@ async function checkWith(
   mustKnow(files);
   const { introduced, resolved, unknown } = compared(trial, [...own.keys(), ...others]);
   const absent = [...own].filter(([path, text]) => text === null && trial.real.has(path)).map(([path]) => path);
+  const made = [...own].filter(([path, text]) => text !== null && !trial.real.has(path)).map(([path]) => path);
   const notes = [
+    made.length > 0 && others.length > 0 && !FINDS_TRIED.has(spec.id)
+      ? `${few(made)} ${made.length === 1 ? "is" : "are"} not on disk: ${spec.id} may not find that from other files`
+      : "",
     // It is told that they are gone; one that looks for itself finds them.
     absent.length > 0
       ? `${few(absent)} ${absent.length === 1 ? "is" : "are"} still on disk: ${spec.id} may go on seeing that`

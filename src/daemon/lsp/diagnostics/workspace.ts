@@ -3,13 +3,14 @@ import { isObject, type Raw } from "../queries/raw.ts";
 import { askSeveral } from "../queries/several.ts";
 import type { Ground, Needs, Room } from "../queries/types.ts";
 import type { Deadline } from "../session/types.ts";
+import { languageOf } from "../table/servers.ts";
 import type { FileDiagnostics, LspAnswer, LspAsk } from "../types.ts";
 import { diagnosticsIn } from "./convert.ts";
 import { atMost, refusedFile, together, toldOf } from "./files.ts";
 import { judge } from "./judge.ts";
 import { type PullProvider, pullProviders, reportOf } from "./pull.ts";
 
-/** Open documents of one server that are asked about. */
+/** Open and changed files of one server that are asked about. */
 const MOST_FILES = 500;
 const AT_ONCE = 8;
 
@@ -19,7 +20,7 @@ const PATIENCE = 0.5;
 const NEEDS: Needs = { about: "server", indexing: "refused", across: "changes" };
 
 /**
- * Diagnostics of the workspace: from servers that report on all of it, of others for what they have open, which is partial. Every server that runs is asked, or the one
+ * Diagnostics of the workspace: from servers that report on all of it, of others for what is open or changed, which is partial. Every server that runs is asked, or the one
  * named.
  */
 export async function ofWorkspace(room: Room, question: LspAsk, deadline: Deadline): Promise<LspAnswer> {
@@ -37,13 +38,14 @@ async function ofServer(ground: Ground): Promise<readonly FileDiagnostics[]> {
   const whole = providers.length === 0 ? undefined : await reported(ground, providers);
   if (whole !== undefined) return whole;
   const server = ground.leased.spec.id;
-  const open = [...ground.mirror.documents().values()].filter(({ path }) => ground.question.visible(path));
+  const { paths, more } = openAndChanged(ground);
   ground.partial(
-    open.length === 0
-      ? `${server} has no file open and does not report on a whole workspace: name paths, or a checkpoint`
-      : `${server} does not report on a whole workspace: these are the ${Math.min(open.length, MOST_FILES)} files it has open; name paths, or a checkpoint, for others`,
+    paths.length === 0
+      ? `${server} does not report on a whole workspace, and none of its files is open or changed: name paths, or a checkpoint`
+      : `${server} does not report on a whole workspace: these are the ${paths.length} files that are open or changed; name paths, or a checkpoint, for others`,
   );
-  return atMost(AT_ONCE, open.slice(0, MOST_FILES), async ({ path }) => {
+  if (more > 0) ground.partial(`${more} more changed files were not looked at`);
+  return atMost(AT_ONCE, paths, async (path) => {
     try {
       const document = await ground.mirror.open(path, ground.deadline);
       await ground.text(path);
@@ -55,6 +57,23 @@ async function ofServer(ground: Ground): Promise<readonly FileDiagnostics[]> {
       return refusedFile(path, thrown);
     }
   });
+}
+
+/** Files of the server that it has open, then those that differ from the base, as many as are asked about. */
+function openAndChanged(ground: Ground): { readonly paths: readonly string[]; readonly more: number } {
+  const { workspace, visible } = ground.question;
+  const paths = new Set([...ground.mirror.documents().keys()].filter(visible).slice(0, MOST_FILES));
+  const base = workspace.base?.();
+  let more = 0;
+  if (base !== undefined) {
+    for (const { path, after } of workspace.changes(base, ground.synced.tree)) {
+      if (after?.kind !== "file" || paths.has(path) || languageOf(ground.leased.spec, path) === undefined || !visible(path))
+        continue;
+      if (paths.size < MOST_FILES) paths.add(path);
+      else more += 1;
+    }
+  }
+  return { paths: [...paths], more };
 }
 
 /** What the server reports of the whole workspace; undefined when it does not after all. */
