@@ -216,3 +216,64 @@ describe("pyright", () => {
     expect(answer.partial).toBe(false);
   });
 });
+
+describe("servers of other languages", () => {
+  it("tell their symbols, in whichever form", async () => {
+    const { lsp } = openRoom(["bash", "json", "css", "yaml"].map(realRow));
+    const workspace = new DiskWorkspace(tempDir("others"), {
+      "run.sh": "greet() {\n  echo hi\n}\ngreet\ngreet\n",
+      "x.json": '{"alpha": {"beta": 1}}\n',
+      "x.css": ":root { --main-color: red; }\n.box { color: var(--main-color); }\n",
+      "x.yaml": "alpha:\n  beta: 1\n",
+    });
+    const paths = ["run.sh", "x.json", "x.css", "x.yaml"];
+    const outlines = await Promise.all(paths.map((path) => lsp.ask(question(workspace, "symbols", path))));
+    expect(
+      outlines.map(
+        ({ found }) =>
+          found.kind === "symbols" &&
+          found.symbols.items
+            .flatMap((one) => [one, ...one.children])
+            .map(({ namePath, selection }) => `${namePath} ${selection.start.line}:${selection.start.character}`),
+      ),
+    ).toEqual([["greet 1:1"], ["alpha 1:2", "alpha/beta 1:12"], [":root 1:1", ".box 2:1"], ["alpha 1:1", "alpha/beta 2:3"]]);
+    expect(placesOf(await lsp.ask(question(workspace, "references", "x.css", { line: 2, symbol: "--main-color" })))).toEqual([
+      "x.css:1:9-1:21",
+      "x.css:2:19-2:31",
+    ]);
+    const greets = await lsp.ask(question(workspace, "references", "run.sh", { symbol: "greet" }));
+    expect(placesOf(greets)).toEqual(["run.sh:1:1-1:6", "run.sh:4:1-4:6", "run.sh:5:1-5:6"]);
+    // It looks at the first five hundred files only.
+    expect(greets.partial).toBe(true);
+    const found = await lsp.ask(question(workspace, "workspace_symbols", "", { query: "greet" }));
+    expect(found).toMatchObject({ server: "bash", found: { symbols: { total: 1, items: [{ name: "greet" }] } } });
+  });
+
+  it("tell of C and its headers", async (context) => {
+    const { lsp, pool } = openRoom([realRow("clangd")]);
+    const code = {
+      "a.h": "int area(int side);\n",
+      "a.c":
+        '#include "a.h"\n#include <stdio.h>\nint area(int side) { return side; }\nint main(void) { return printf("é%d", area(2)); }\n',
+    };
+    const workspace = new DiskWorkspace(tempDir("c"), { "compile_flags.txt": "-std=c11\n", ...code });
+    if (pool.status(workspace)[0]?.state === "not_installed") context.skip("clangd is not installed");
+    const ask = (action: LspAsk["action"], over: Partial<LspAsk>) => lsp.ask(question(workspace, action, "a.c", over));
+    expect(placesOf(await ask("definition", { line: 4, symbol: "area" }))).toEqual(["a.c:3:5-3:9"]);
+    const outside = await ask("definition", { line: 4, symbol: "printf" });
+    const [location] = outside.found.kind === "locations" ? outside.found.locations.items : [];
+    expect(location).toMatchObject({ path: "usr/include/stdio.h", outside: true, excerpt: expect.stringContaining("printf") });
+    const view = await lsp.ask(
+      question(workspace, "view", "", {
+        view: location?.view ?? "",
+        line: location?.span.start.line ?? 0,
+        endLine: location?.span.start.line ?? 0,
+      }),
+    );
+    expect(view.found).toMatchObject({ kind: "view", text: `${location?.excerpt}\n` });
+    expect(await ask("references", { symbol: "area" })).toMatchObject({
+      partial: true,
+      note: expect.stringContaining("not the whole project"),
+    });
+  });
+});

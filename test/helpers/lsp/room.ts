@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -46,6 +47,10 @@ const PROGRAMS: Readonly<Record<string, readonly string[]>> = {
   typescript: ["typescript", "bin/tsc"],
   pyright: ["pyright", "langserver.index.js"],
   "bash-language-server": ["bash-language-server", "out/cli.js"],
+  "vscode-json-language-server": ["vscode-langservers-extracted", "bin/vscode-json-language-server"],
+  "vscode-css-language-server": ["vscode-langservers-extracted", "bin/vscode-css-language-server"],
+  "vscode-html-language-server": ["vscode-langservers-extracted", "bin/vscode-html-language-server"],
+  "yaml-language-server": ["yaml-language-server", "bin/yaml-language-server"],
 };
 
 /** Makes a room with the real pool, mirror and sessions. `options` are the fake server's, by row. */
@@ -61,7 +66,11 @@ export function openRoom(
     discover: ({ commands, id }) => {
       const [[name = "", ...args] = []] = commands;
       const program = PROGRAMS[id] ?? PROGRAMS[name];
-      if (program === undefined) return { command: [] };
+      if (name === "fake") return { command: [] };
+      if (program === undefined) {
+        const found = (process.env["PATH"] ?? "").split(":").find((directory) => existsSync(`${directory}/${name}`));
+        return found === undefined ? undefined : { command: [`${found}/${name}`, ...args] };
+      }
       const [folder = "", file = ""] = program;
       return { command: [process.execPath, `${dirname(here.resolve(`${folder}/package.json`))}/${file}`, ...args] };
     },

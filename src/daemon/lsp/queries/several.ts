@@ -19,7 +19,7 @@ export interface Several<T> {
 
 /**
  * Asks every server that runs side by side (the one named, if one is), and some of those that would be used for the workspace's files: with `wake`, or where none runs.
- * Those that lack the ability have nothing to say; others that give no answer are missing. Throws the first refusal when none answered.
+ * Those that give no answer are missing. Throws the first refusal when none answered.
  */
 export async function askSeveral<T>(
   room: Room,
@@ -50,9 +50,10 @@ export async function askSeveral<T>(
     const what = others.length === 0 ? "no language server would be used for its files" : others.join(", ");
     throw new GinError("UNSUPPORTED", `nobody can be asked about the whole workspace: ${what}`, "name a path");
   }
-  const failed = refusals
-    .filter(({ refusal }) => refusal.reason !== "UNSUPPORTED")
-    .map(({ refusal, wanted }) => `${wanted.server} (${stateOf(refusal) ?? refusal.reason})`);
+  const failed = refusals.map(({ refusal, wanted }) => {
+    const why = refusal.reason === "UNSUPPORTED" ? "cannot" : (stateOf(refusal) ?? refusal.reason);
+    return `${wanted.server} (${why})`;
+  });
   const missing = [...failed, ...others].join(", ");
   return { answers, missing: missing === "" ? "" : `without what others know: ${missing}` };
 }
