@@ -262,6 +262,30 @@ describe("profile agent", () => {
     expect((await envelope(bridge, "gin_memory", { op: "recall", key: "agent.note" })).texts[0]).toBe("kept");
   });
 
+  it("asks a language server: what is empty is left out, an edit is shown first and then saved", async () => {
+    writeFileSync(join(site.root, "asked.ts"), "export function asked(): number {\n  return 1;\n}\n");
+    const bridge = await opened("agent");
+    const symbols = await bridge.tool("gin_lsp", { op: "symbols", path: "asked.ts" });
+    expect(symbols.json).toMatchObject({
+      server: "typescript",
+      server_state: "ready",
+      total: 1,
+      symbols: [{ name: "asked", depth: 0 }],
+    });
+    expect(Object.keys(symbols.json).sort()).toEqual(
+      ["action", "generation", "server", "server_state", "server_version", "sha256", "state", "symbols", "total"]
+        .concat("lines", "resolved")
+        .sort(),
+    );
+    const rename = { op: "rename", path: "asked.ts", symbol: "asked", new_name: "told" };
+    expect((await bridge.tool("gin_lsp", rename)).json).not.toHaveProperty("checkpoint");
+    const saved = await bridge.tool("gin_lsp", { ...rename, apply: true });
+    expect(saved.json).toMatchObject({ checkpoint: expect.stringMatching(/^ck_/), request_id: expect.stringMatching(/^rq_/) });
+    expect(readFileSync(join(site.root, "asked.ts"), "utf8")).toContain("function told()");
+    const refused = await bridge.tool("gin_lsp", { op: "hover", path: "asked.ts", symbol: "gone" });
+    expect([refused.isError, refused.json]).toMatchObject([true, { error: { reason: "SYMBOL_NOT_FOUND" } }]);
+  });
+
   it("a lease is acquired, given to an edit, listed and released", async () => {
     writeFileSync(join(site.root, "leased.txt"), "one\n");
     const bridge = await opened("agent");
