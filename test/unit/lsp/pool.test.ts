@@ -209,6 +209,16 @@ describe("what it tells", () => {
     expect(pool.running(workspace).map(({ spec }) => spec.id)).toEqual(["second"]);
   });
 
+  it("looks at a large tree a slice a call, and at what comes to it meanwhile afterwards", () => {
+    const { pool } = open();
+    const workspace = workspaceOf(1, [...Array.from({ length: 12_000 }, (_, index) => `f${index}.one`), "z.near"]);
+    expect(stateOf(pool.status(workspace))).toEqual(["one stopped"]);
+    workspace.paths.push("z.rs");
+    pool.status(workspace);
+    expect(stateOf(pool.status(workspace))).toEqual(["one stopped", "near stopped"]);
+    expect(stateOf(pool.status(workspace))).toEqual(["one stopped", "builds needs_trust", "near stopped"]);
+  });
+
   it("tells of each state as it comes", async () => {
     const { pool, said } = open();
     const workspace = workspaceOf(7, []);

@@ -3,30 +3,42 @@ import { languageOf } from "../table/servers.ts";
 import type { ServerSpec } from "../table/types.ts";
 import type { LspWorkspace } from "../types.ts";
 
+/** Paths looked at in one call: some milliseconds, since whoever lists servers waits for it. */
+const SLICE = 5_000;
+
+/** What is known of one workspace. */
+interface Known {
+  readonly rows: Set<ServerSpec>;
+  /** The tree all of whose paths were looked at; undefined before the first was. */
+  tree: Hash | undefined;
+  /** Paths that are still to be looked at until `target` is known. */
+  left: Iterator<string> | undefined;
+  target: Hash;
+}
+
 /**
- * Which rows a workspace has files for. The tree is walked once, later only what changed is looked at; a row stays once a file was
+ * Which rows a workspace has files for. The tree is walked once, a slice a call, later only what came to it is looked at; a row stays once a file was
  * seen, so that a deleted last file does not make its server vanish from the list.
  */
 export class Languages {
   readonly #table: readonly ServerSpec[];
-  readonly #known = new Map<number, { tree: Hash; readonly rows: Set<ServerSpec> }>();
+  readonly #known = new Map<number, Known>();
 
   constructor(table: readonly ServerSpec[]) {
     this.#table = table;
   }
 
+  /** The rows seen so far: all of them once a large tree was looked at over several calls. */
   of(workspace: LspWorkspace): ReadonlySet<ServerSpec> {
-    const tree = workspace.tree();
-    const known = this.#known.get(workspace.rowid);
-    if (known === undefined) {
-      const rows = new Set<ServerSpec>();
-      this.#note(rows, workspace.files(tree, ""));
-      this.#known.set(workspace.rowid, { tree, rows });
-      return rows;
-    }
-    if (known.tree !== tree) {
-      this.#note(known.rows, added(workspace, known.tree, tree));
-      known.tree = tree;
+    const known = this.#known.get(workspace.rowid) ?? { rows: new Set(), tree: undefined, left: undefined, target: "" };
+    this.#known.set(workspace.rowid, known);
+    try {
+      this.#look(workspace, known);
+    } catch {
+      // gc may have taken a tree that was being walked: the one there is now stays. What else is wrong with the store is thrown again here.
+      known.left = undefined;
+      known.tree = undefined;
+      this.#look(workspace, known);
     }
     return known.rows;
   }
@@ -35,19 +47,24 @@ export class Languages {
     this.#known.delete(workspace);
   }
 
-  #note(rows: Set<ServerSpec>, paths: Iterable<string>): void {
-    const seen = new Set<string>();
-    for (const path of paths) {
-      const name = path.slice(path.lastIndexOf("/") + 1);
-      const dot = name.lastIndexOf(".");
-      const kind = dot === -1 ? name : name.slice(dot);
-      // Most paths end as an earlier one did; a whole name ("go.mod") may say more than its ending, so both are looked at once.
-      if (seen.has(kind) && seen.has(name)) continue;
-      if (seen.size < 10_000) {
-        seen.add(kind);
-        seen.add(name);
+  #look(workspace: LspWorkspace, known: Known): void {
+    const now = workspace.tree();
+    if (known.left === undefined) {
+      if (known.tree === now) return;
+      const paths = known.tree === undefined ? workspace.files(now, "") : added(workspace, known.tree, now);
+      known.left = paths[Symbol.iterator]();
+      known.target = now;
+    }
+    for (let count = 0; count < SLICE; count += 1) {
+      const next = known.left.next();
+      if (next.done === true) {
+        known.left = undefined;
+        known.tree = known.target;
+        return;
       }
-      for (const row of this.#table) if (languageOf(row, name) !== undefined) rows.add(row);
+      for (const row of this.#table) {
+        if (!known.rows.has(row) && languageOf(row, next.value) !== undefined) known.rows.add(row);
+      }
     }
   }
 }

@@ -14,6 +14,9 @@ import type { Leased, MirrorOf, Pool, PoolDeps, Wanted } from "./types.ts";
 /** Milliseconds after which it makes sense to ask whether there is memory again. */
 const ROOM_MS = 250;
 
+/** Milliseconds for which a program that was found, or not, is not looked for again to be listed. */
+const LOOKED_MS = 2_000;
+
 /** The servers of all workspaces of a host. */
 export function createPool(deps: PoolDeps): Pool {
   return new ServerPool(deps);
@@ -30,6 +33,7 @@ class ServerPool implements Pool {
   /** The last one seen of each, so that a question still under way when it is closed starts nothing for it. */
   readonly #workspaces = new Map<number, LspWorkspace>();
   readonly #gone = new WeakSet<LspWorkspace>();
+  readonly #looked = new Map<ServerSpec, { readonly atMs: number; readonly found: boolean }>();
   #closed = false;
 
   constructor(deps: PoolDeps) {
@@ -69,6 +73,8 @@ class ServerPool implements Pool {
   }
 
   status(workspace: LspWorkspace): readonly ServerStatus[] {
+    // Whoever asks where things stand while they end is told that nothing runs.
+    if (this.#closed || this.#gone.has(workspace)) return [];
     this.#note(workspace);
     const now = this.#deps.clock.monotonicMs();
     const entries = this.#of(workspace.rowid);
@@ -76,7 +82,7 @@ class ServerPool implements Pool {
     const wanted = this.#languages.of(workspace);
     const others = this.#deps.table
       .filter((spec) => wanted.has(spec) && !started.has(spec) && !this.#deps.disabled(spec))
-      .map((spec) => ({ spec, found: this.#deps.discover(spec) !== undefined }));
+      .map((spec) => ({ spec, found: this.#installed(spec) }));
     const idle = others.filter(({ spec, found }, index) => {
       const rivals = (one: ServerSpec): boolean =>
         one !== spec && languagesOf(one).some((name) => languagesOf(spec).includes(name));
@@ -160,6 +166,16 @@ class ServerPool implements Pool {
       void session.stop();
     };
     return { run, workspace, spec, folder, since, dependencies, stop };
+  }
+
+  /** Whether its program is there: looked for again only after a while, since lists of servers are asked often. */
+  #installed(spec: ServerSpec): boolean {
+    const now = this.#deps.clock.monotonicMs();
+    const before = this.#looked.get(spec);
+    if (before !== undefined && now - before.atMs < LOOKED_MS) return before.found;
+    const found = this.#deps.discover(spec) !== undefined;
+    this.#looked.set(spec, { atMs: now, found });
+    return found;
   }
 
   #tell(entry: Entry): void {
