@@ -63,15 +63,34 @@ describe("an answer", () => {
     expect(await asked("textDocument/references")).toBe(2);
   });
 
-  it("is given when only others changed", async () => {
+  it("about the whole workspace is asked for again when any of its files changed, and partial when they never rest", async () => {
     const { ask, workspace, asked } = site();
     let settled = 0;
+    let changing = 2;
     workspace.beforeSettle = async () => {
       settled += 1;
-      if (settled === 2) workspace.write("c.fake", "def delta\n");
+      if (settled === changing) workspace.write("c.fake", `def delta${settled}\n`);
     };
-    expect(placesOf(await ask("references", "a.fake", { line: 1, character: 5 }))).toHaveLength(3);
-    expect(await asked("textDocument/references")).toBe(1);
+    const ours = ["a.fake:1:5-1:10", "b.fake:1:1-1:6", "b.fake:1:7-1:12"];
+    expect(placesOf(await ask("references", "a.fake", { line: 1, character: 5 }))).toEqual(ours);
+    expect(await asked("textDocument/references")).toBe(2);
+    // What is about one place is given.
+    changing = settled + 2;
+    expect(placesOf(await ask("definition", "b.fake", { line: 1, character: 1 }))).toEqual(["a.fake:1:5-1:10"]);
+    expect(await asked("textDocument/definition")).toBe(1);
+    workspace.beforeSettle = async () => {
+      settled += 1;
+      workspace.write("c.fake", `def delta${settled}\n`);
+    };
+    const mixed = await ask("references", "a.fake", { line: 1, character: 5 });
+    expect(placesOf(mixed)).toEqual(ours);
+    expect(mixed).toMatchObject({ partial: true, note: expect.stringContaining("a mixture of before and after") });
+    // Files that are none of the server's do not count.
+    workspace.beforeSettle = async () => {
+      settled += 1;
+      workspace.write("readme.txt", `${settled}\n`);
+    };
+    expect(await ask("references", "a.fake", { line: 1, character: 5 })).toMatchObject({ partial: false });
   });
 
   it("is refused as changing when what it speaks of never rests: three times is enough", async () => {
@@ -99,6 +118,21 @@ describe("an answer", () => {
     expect(await asked("textDocument/references")).toBe(2);
   });
 
+  it("is not of what was there for a moment: a change that was taken back has it asked again", async () => {
+    const { ask, workspace, asked, fake } = site();
+    await ask("hover", "a.fake", { line: 1, character: 5 });
+    await fake("fake/on", { method: "textDocument/references", action: { do: "delay", ms: 300, times: 1 } });
+    const slow = ask("references", "a.fake", { line: 1, character: 5 });
+    while ((await asked("textDocument/references")) === 0);
+    const before = workspace.generation;
+    for (const text of ["\n\n alpha\n", FILES["b.fake"]]) {
+      workspace.write("b.fake", text);
+      await ask("hover", "c.fake", { line: 1, character: 5 });
+    }
+    expect(placesOf(await slow)).toEqual(["a.fake:1:5-1:10", "b.fake:1:1-1:6", "b.fake:1:7-1:12"]);
+    expect([workspace.generation - before, await asked("textDocument/references")]).toEqual([2, 2]);
+  });
+
   it("of a server that does not see the whole project is partial, where others matter", async () => {
     const { ask } = site({}, { wholeProject: false });
     expect(await ask("references", "a.fake", { symbol: "alpha" })).toMatchObject({
@@ -106,6 +140,83 @@ describe("an answer", () => {
       note: "fake knows only the files it has opened or indexed, not the whole project",
     });
     expect(await ask("hover", "a.fake", { symbol: "alpha" })).toMatchObject({ partial: false, note: "" });
+  });
+});
+
+describe("answers while files change all the time", () => {
+  it("are each of one generation, in every place", async () => {
+    const seed = Date.now() % 1_000_000;
+    console.log(`seed ${seed}`);
+    let state = seed;
+    const random = (below: number): number => {
+      state = (state * 1_103_515_245 + 12_345) % 2 ** 31;
+      return Math.floor((state / 2 ** 31) * below);
+    };
+    const names = Array.from({ length: 6 }, (_, index) => `f${index}.fake`);
+    const { ask, workspace } = site(
+      {},
+      {},
+      { "a.fake": "def alpha\n", ...Object.fromEntries(names.map((name) => [name, "x\n"])) },
+    );
+    /** What every generation held. */
+    const states = new Map<number, ReadonlyMap<string, string>>();
+    const now = new Map([["a.fake", "def alpha\n"], ...names.map((name) => [name, "x\n"] as const)]);
+    const keep = () => states.set(workspace.generation, new Map(now));
+    keep();
+    workspace.onChange(keep);
+    let changes = 0;
+    const change = () => {
+      changes += 1;
+      // A use moves from a file to another, always two at once.
+      const [from = "", to = ""] = [names[random(6)], names[random(6)]];
+      for (const [name, text] of [
+        [from, `${"\n".repeat(random(4))}x${changes}\n`],
+        [to, `${"\n".repeat(random(4))}x${changes} alpha\n`],
+      ] as const) {
+        now.set(name, text);
+        workspace.write(name, text);
+      }
+    };
+    let going = true;
+    const writer = (async () => {
+      while (going) {
+        change();
+        await new Promise((resolve) => setTimeout(resolve, random(12)));
+      }
+    })();
+    const counts = { whole: 0, partial: 0, refused: 0 };
+    const asker = async () => {
+      for (let round = 0; round < 25; round++) {
+        try {
+          const answer = await ask("references", "a.fake", { line: 1, character: 5 });
+          counts[answer.partial ? "partial" : "whole"] += 1;
+          if (answer.partial) continue;
+          const held = [...(states.get(answer.generation) ?? new Map<string, string>())].sort(([a], [b]) => (a < b ? -1 : 1));
+          const places = held.flatMap(([path, text]) =>
+            text.split("\n").flatMap((line, index) => {
+              const at = line.indexOf("alpha");
+              return at < 0 ? [] : [`${path}:${index + 1}:${at + 1}-${index + 1}:${at + 6}`];
+            }),
+          );
+          expect(placesOf(answer)).toEqual(places);
+        } catch (thrown) {
+          if (!(thrown instanceof GinError)) throw thrown;
+          expect(thrown).toMatchObject(notReady("changing"));
+          counts.refused += 1;
+        }
+      }
+    };
+    await Promise.all([asker(), asker(), asker()]).finally(() => {
+      going = false;
+    });
+    await writer;
+    console.log(JSON.stringify(counts));
+    expect(counts.whole).toBeGreaterThan(0);
+    // At rest all is known.
+    expect(await ask("references", "a.fake", { line: 1, character: 5 })).toMatchObject({
+      partial: false,
+      generation: workspace.generation,
+    });
   });
 });
 

@@ -77,7 +77,7 @@ export class Attempts {
     }
     const after = await mirror.sync(this.#deadline);
     if (!(await spoken.holds(after))) return "changed";
-    if (this.#needs.across && between.tree !== synced.tree && this.#concerns(synced, between)) {
+    if (this.#needs.across !== false && this.#moved(synced, between, after)) {
       if (!last) return "changed";
       said.partial("other files changed while it was asked: it may be of a mixture of before and after");
     }
@@ -121,6 +121,15 @@ export class Attempts {
       partial: (note) => said.partial(note),
       note: (note) => said.note(note),
     };
+  }
+
+  /**
+   * Whether the server was told of changes to its files while it was asked, be it that they were taken back; of a question about the whole workspace also whether there
+   * were any that it may have read: a file that lost what it held before is not in the answer.
+   */
+  #moved(synced: Synced, between: Synced, after: Synced): boolean {
+    const until = this.#needs.across === true ? [between, after] : [between];
+    return until.some((one) => one.generation !== synced.generation && (one.tree === synced.tree || this.#concerns(synced, one)));
   }
 
   /** Whether two trees differ in a file the server is for. */

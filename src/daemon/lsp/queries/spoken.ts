@@ -9,6 +9,7 @@ export class Spoken {
   readonly #question: LspAsk;
   readonly #mirror: Leased["mirror"];
   readonly #synced: Synced;
+  #mixed = false;
 
   constructor(question: LspAsk, mirror: Leased["mirror"], synced: Synced) {
     this.#question = question;
@@ -22,13 +23,16 @@ export class Spoken {
 
   async text(path: string) {
     const text = await this.#mirror.text(path);
-    // What is in the tree counts as the server was told: a text of later would be another one than it answered about.
-    if (!this.#hashes.has(path)) this.of(path, this.#recorded(this.#synced, path) ?? text?.sha256);
+    const asked = this.#hashes.has(path) ? this.#hashes.get(path) : (this.#recorded(this.#synced, path) ?? text?.sha256);
+    this.of(path, asked);
+    // A text of later is another one than the server answered about, even if the file is as before by the end.
+    if (text !== undefined && text.sha256 !== asked) this.#mixed = true;
     return text;
   }
 
   /** Whether all of them are as they were. */
   async holds(after: Synced): Promise<boolean> {
+    if (this.#mixed) return false;
     for (const [path, sha256] of this.#hashes) {
       const recorded = this.#recorded(after, path);
       const now = recorded ?? (await this.#mirror.text(path))?.sha256;
