@@ -81,7 +81,12 @@ export const webServers: readonly ServerSpec[] = [
       embeddedLanguages: { css: true, javascript: true },
       handledSchemas: ["file"],
     },
-    settings: { html: { validate: { scripts: true, styles: true } } },
+    // Without settings of its styles it fails over them and then says that there is nothing wrong.
+    settings: {
+      html: { validate: { scripts: true, styles: true } },
+      css: { validate: true, lint: {} },
+      javascript: { validate: { enable: true } },
+    },
     untrusted: {},
     runs: "nothing",
     wholeProject: true,
