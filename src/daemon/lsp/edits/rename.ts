@@ -6,12 +6,12 @@ import { handlerOf } from "../queries/ground.ts";
 import { isObject, rangeOf } from "../queries/raw.ts";
 import { REFERENCES } from "../queries/references.ts";
 import { type Ability, documentOf, type Ground, placeParams } from "../queries/types.ts";
-import { isWhole, wordAround } from "../queries/words.ts";
+import { wordAround } from "../queries/words.ts";
 import type { EditPlan, Place } from "../types.ts";
 import type { Drafted } from "./draft.ts";
 import { asked, planOf } from "./plan.ts";
 import { refusedEdit } from "./refused.ts";
-import { bearing, checkWhole, usesOf } from "./uses.ts";
+import { bearing, checkWhole, few, holds, usesOf } from "./uses.ts";
 import type { Before } from "./verify.ts";
 
 const RENAME = { capability: "renameProvider", method: "textDocument/rename" } as const satisfies Ability;
@@ -19,8 +19,6 @@ const RENAME = { capability: "renameProvider", method: "textDocument/rename" } a
 /** Files opened for a server that sees no others, and milliseconds it has to look at them. */
 const MOST_OPENED = 200;
 const LOOKING_MS = 5_000;
-/** Files named for people. */
-const MOST_NAMED = 5;
 
 /** What is to be renamed. */
 interface Subject {
@@ -47,16 +45,16 @@ export const rename = handlerOf({
     if (!counts) ground.note(`${ground.leased.spec.id} cannot count references: whether all uses are renamed is not known`);
     const { answer, told } = await asked(ground, RENAME.method, { ...placeParams(ground), newName });
     const title = `rename ${subject.name} to ${newName}`;
-    const before = (drafted: Drafted) =>
-      counts && drafted.edits.length > 0 ? beforeOf(ground, { ...subject, newName }, drafted, uses.length) : undefined;
+    const before = (drafted: Drafted): Before | undefined => {
+      if (drafted.edits.length === 0 || !counts) return undefined;
+      const others = checkWhole(ground, subject.name, uses, drafted.files);
+      return beforeOf(ground, { ...subject, newName }, drafted, uses.length - others);
+    };
     const plan = await planOf(ground, answer ?? {}, { title, told, before });
-    if (newName !== subject.name) {
-      if (plan.edits.length === 0) {
-        throw refusedEdit(ground.leased.spec.id, `it renames nothing at ${documentOf(ground).path}:${subject.place.line}`);
-      }
-      checkWhole(ground, subject.name, uses, plan.files);
-      checkHolders(ground, subject.name, holders, plan);
+    if (plan.edits.length === 0 && newName !== subject.name) {
+      throw refusedEdit(ground.leased.spec.id, `it renames nothing at ${documentOf(ground).path}:${subject.place.line}`);
     }
+    checkHolders(ground, subject.name, holders, plan);
     return { kind: "edit", plan };
   },
 });
@@ -120,13 +118,7 @@ function checkHolders(ground: Ground, name: string, holders: readonly string[], 
   const edited = new Set(files.map(({ path }) => path));
   const left = holders.filter((path) => !edited.has(path) && ground.question.visible(path));
   if (left.length === 0) return;
-  const more = left.length > MOST_NAMED ? " …" : "";
-  ground.partial(`${name} stands in files that are left as they are: ${left.slice(0, MOST_NAMED).join(", ")}${more}`);
-}
-
-function holds(text: string, name: string): boolean {
-  for (let at = text.indexOf(name); at >= 0; at = text.indexOf(name, at + name.length)) if (isWhole(text, at, name)) return true;
-  return false;
+  ground.partial(`${name} stands in files that are left as they are: ${few(left)}`);
 }
 
 function ifLate(thrown: unknown): void {

@@ -2,9 +2,10 @@ import { askCovered } from "../queries/cover.ts";
 import { type Named, namedIn } from "../queries/locations.ts";
 import { REFERENCES } from "../queries/references.ts";
 import { type Ground, placeParams } from "../queries/types.ts";
+import { isWhole } from "../queries/words.ts";
 import type { EditedFile, Place, Span } from "../types.ts";
 
-/** Uses named for people. */
+/** Places and files named for people. */
 const MOST_NAMED = 5;
 
 /** Every place of the symbol asked about, its declaration too, each once. Files that may hold it are made known to the server first. */
@@ -34,18 +35,37 @@ export async function bearing(ground: Ground, uses: readonly Named[], name: stri
   return found.filter((one) => one !== undefined);
 }
 
-/** Says of uses that an edit leaves as they are although the old name stands there: the edit is not whole then. */
-export function checkWhole(ground: Ground, name: string, uses: readonly Bearing[], files: readonly EditedFile[]): void {
+/**
+ * Says of uses that an edit leaves as they are although the old name stands there: the edit is not whole then, unless it keeps the name as an alias ("export { newName as name }") under which
+ * they go on. Gives how many do.
+ */
+export function checkWhole(ground: Ground, name: string, uses: readonly Bearing[], files: readonly EditedFile[]): number {
   const changed = new Map(files.map(({ path, changes }) => [path, changes]));
-  const missing = uses.filter(({ path, span }) => changed.get(path)?.some((change) => touches(change.span, span)) !== true);
-  if (missing.length === 0) return;
-  const places = missing.map(({ path, span }) =>
-    ground.question.visible(path) ? `${path}:${span.start.line}` : "a file you may not see",
+  const left = uses.filter(({ path, span }) => changed.get(path)?.some((change) => touches(change.span, span)) !== true);
+  if (left.length === 0) return 0;
+  const { id } = ground.leased.spec;
+  const places = few(
+    left.map(({ path, span }) => (ground.question.visible(path) ? `${path}:${span.start.line}` : "a file you may not see")),
   );
-  const more = missing.length > MOST_NAMED ? " …" : "";
-  ground.partial(
-    `${ground.leased.spec.id} leaves ${missing.length} of ${uses.length} uses of ${name} as they are: ${places.slice(0, MOST_NAMED).join(", ")}${more}`,
-  );
+  const aliases = files.filter(({ changes }) => changes.some(({ newText }) => holds(newText, name)));
+  if (aliases.length === 0) {
+    ground.partial(`${id} leaves ${left.length} of ${uses.length} uses of ${name} as they are: ${places}`);
+    return 0;
+  }
+  const where = few(aliases.map(({ path }) => path));
+  ground.note(`${id} keeps the name ${name} for others in ${where}: ${left.length} uses go on under it: ${places}`);
+  return left.length;
+}
+
+/** Whether a word stands in a text as a whole. */
+export function holds(text: string, name: string): boolean {
+  for (let at = text.indexOf(name); at >= 0; at = text.indexOf(name, at + name.length)) if (isWhole(text, at, name)) return true;
+  return false;
+}
+
+/** The first of a list, for people. */
+export function few(all: readonly string[]): string {
+  return `${all.slice(0, MOST_NAMED).join(", ")}${all.length > MOST_NAMED ? " …" : ""}`;
 }
 
 function named(line: string, { start, end }: Span): string {

@@ -8,7 +8,7 @@ import { languageOf } from "../table/servers.ts";
 import type { EditedFile, FileDiagnostics, LspAsk, Place, Verified } from "../types.ts";
 import { bearing, usesOf } from "./uses.ts";
 
-/** Milliseconds looking at what came of a save may take. */
+/** Milliseconds looking at what came of a save may take, and no more than the question itself had. */
 const VERIFY_MS = 15_000;
 /** Changed files that are judged before and after; of a larger edit none is, as all of it would have to be put back for that. */
 const MOST_JUDGED = 40;
@@ -39,7 +39,7 @@ export async function verifier(
   const { spec, folder } = leased;
   const texts = await textsBefore(ground, files);
   return async (signal) => {
-    const deadline: Deadline = { atMs: clock.monotonicMs() + VERIFY_MS, signal };
+    const deadline: Deadline = { atMs: clock.monotonicMs() + Math.min(VERIFY_MS, question.timeoutMs), signal };
     const own = { ...question, signal };
     const notes: string[] = [];
     const said = async <T>(what: string, work: () => Promise<T>): Promise<T | undefined> => {
