@@ -1,7 +1,9 @@
 import { describe, expect, it } from "vitest";
 import type { LspAnswer, LspAsk } from "../../src/daemon/lsp/index.ts";
 import { DiskWorkspace, sha } from "../helpers/lsp/disk-workspace.ts";
+import { askRestless } from "../helpers/lsp/restless.ts";
 import { openRoom, placesOf, question, realRow } from "../helpers/lsp/room.ts";
+import { scaled } from "../helpers/scale.ts";
 import { tempDir } from "../helpers/temp.ts";
 
 /** Every whole word of the files, as "path:line:character-line:character", counted by walking code points. */
@@ -275,5 +277,43 @@ describe("servers of other languages", () => {
       partial: true,
       note: expect.stringContaining("not the whole project"),
     });
+  });
+});
+
+describe("while files change all the time", () => {
+  it("TypeScript's answers are each of one generation, in every place", async () => {
+    const text = (empty: number, uses: boolean, change: number) =>
+      `${"\n".repeat(empty)}${uses ? "import { alpha } from './a.js';\nalpha();\n" : ""}export const x${change} = 1;\n`;
+    const told = await askRestless(
+      {
+        row: realRow("typescript"),
+        extension: "ts",
+        config: ["tsconfig.json", "{}"],
+        declaration: "export function alpha() {}\n",
+        text,
+        pauseMs: 60,
+      },
+      scaled(20),
+    );
+    expect(told.wrong).toEqual([]);
+    expect(told.whole).toBeGreaterThan(5);
+  });
+
+  it("pyright's answers are each of one generation, in every place", async () => {
+    const text = (empty: number, uses: boolean, change: number) =>
+      `${"\n".repeat(empty)}${uses ? "from a import alpha\nalpha()\n" : ""}x${change} = 1\n`;
+    const told = await askRestless(
+      {
+        row: realRow("pyright"),
+        extension: "py",
+        config: ["pyrightconfig.json", "{}"],
+        declaration: "def alpha():\n    pass\n",
+        text,
+        pauseMs: 60,
+      },
+      scaled(20),
+    );
+    expect(told.wrong).toEqual([]);
+    expect(told.whole).toBeGreaterThan(5);
   });
 });

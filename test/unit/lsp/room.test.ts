@@ -3,6 +3,7 @@ import { GinError } from "../../../src/daemon/base/index.ts";
 import type { LspAnswer, LspAsk } from "../../../src/daemon/lsp/index.ts";
 import type { ServerSpec } from "../../../src/daemon/lsp/table/types.ts";
 import { DiskWorkspace, sha } from "../../helpers/lsp/disk-workspace.ts";
+import { askRestless } from "../../helpers/lsp/restless.ts";
 import { fakeRow, openRoom, placesOf, question } from "../../helpers/lsp/room.ts";
 import { type FakeLog, within } from "../../helpers/lsp/session.ts";
 import { tempDir } from "../../helpers/temp.ts";
@@ -145,78 +146,13 @@ describe("an answer", () => {
 
 describe("answers while files change all the time", () => {
   it("are each of one generation, in every place", async () => {
-    const seed = Date.now() % 1_000_000;
-    console.log(`seed ${seed}`);
-    let state = seed;
-    const random = (below: number): number => {
-      state = (state * 1_103_515_245 + 12_345) % 2 ** 31;
-      return Math.floor((state / 2 ** 31) * below);
-    };
-    const names = Array.from({ length: 6 }, (_, index) => `f${index}.fake`);
-    const { ask, workspace } = site(
-      {},
-      {},
-      { "a.fake": "def alpha\n", ...Object.fromEntries(names.map((name) => [name, "x\n"])) },
+    const text = (empty: number, uses: boolean, change: number) => `${"\n".repeat(empty)}x${change}${uses ? " alpha" : ""}\n`;
+    const told = await askRestless(
+      { row: fakeRow(), extension: "fake", config: ["project", ""], declaration: "def alpha\n", text, pauseMs: 40 },
+      20,
     );
-    /** What every generation held. */
-    const states = new Map<number, ReadonlyMap<string, string>>();
-    const now = new Map([["a.fake", "def alpha\n"], ...names.map((name) => [name, "x\n"] as const)]);
-    const keep = () => states.set(workspace.generation, new Map(now));
-    keep();
-    workspace.onChange(keep);
-    let changes = 0;
-    const change = () => {
-      changes += 1;
-      // A use moves from a file to another, always two at once.
-      const [from = "", to = ""] = [names[random(6)], names[random(6)]];
-      for (const [name, text] of [
-        [from, `${"\n".repeat(random(4))}x${changes}\n`],
-        [to, `${"\n".repeat(random(4))}x${changes} alpha\n`],
-      ] as const) {
-        now.set(name, text);
-        workspace.write(name, text);
-      }
-    };
-    let going = true;
-    const writer = (async () => {
-      while (going) {
-        change();
-        await new Promise((resolve) => setTimeout(resolve, random(12)));
-      }
-    })();
-    const counts = { whole: 0, partial: 0, refused: 0 };
-    const asker = async () => {
-      for (let round = 0; round < 25; round++) {
-        try {
-          const answer = await ask("references", "a.fake", { line: 1, character: 5 });
-          counts[answer.partial ? "partial" : "whole"] += 1;
-          if (answer.partial) continue;
-          const held = [...(states.get(answer.generation) ?? new Map<string, string>())].sort(([a], [b]) => (a < b ? -1 : 1));
-          const places = held.flatMap(([path, text]) =>
-            text.split("\n").flatMap((line, index) => {
-              const at = line.indexOf("alpha");
-              return at < 0 ? [] : [`${path}:${index + 1}:${at + 1}-${index + 1}:${at + 6}`];
-            }),
-          );
-          expect(placesOf(answer)).toEqual(places);
-        } catch (thrown) {
-          if (!(thrown instanceof GinError)) throw thrown;
-          expect(thrown).toMatchObject(notReady("changing"));
-          counts.refused += 1;
-        }
-      }
-    };
-    await Promise.all([asker(), asker(), asker()]).finally(() => {
-      going = false;
-    });
-    await writer;
-    console.log(JSON.stringify(counts));
-    expect(counts.whole).toBeGreaterThan(0);
-    // At rest all is known.
-    expect(await ask("references", "a.fake", { line: 1, character: 5 })).toMatchObject({
-      partial: false,
-      generation: workspace.generation,
-    });
+    expect(told.wrong).toEqual([]);
+    expect(told.whole).toBeGreaterThan(1);
   });
 });
 
