@@ -8,7 +8,7 @@ import { comparePositions, isObject, objectsOf, type Raw, rangeOf, textOf } from
 import { type Ability, documentOf, type Ground } from "../queries/types.ts";
 import type { CodeAction, EditPlan, Span } from "../types.ts";
 import { commandOf, editOfCommand, onlyEdits, whyNot } from "./commands.ts";
-import { planOf } from "./plan.ts";
+import { planOf, type Told, toldNow } from "./plan.ts";
 import { rangeIn, spanOf } from "./range.ts";
 import { refusedEdit } from "./refused.ts";
 
@@ -42,7 +42,7 @@ export const codeActions = handlerOf({
       const offered = await offeredAt(ground, await subjectOf(ground));
       return { kind: "code_actions", actions: { items: offered.map(({ action }) => action), total: offered.length } };
     }
-    const told = ground.mirror.told?.tree ?? ground.synced.tree;
+    const told = toldNow(ground);
     const offered = await offeredAt(ground, subjectIn(ground, codeAction));
     const found = offered.find(({ action }) => action.id === codeAction);
     if (found === undefined) throw unknown(codeAction);
@@ -88,7 +88,7 @@ function wanted(kind: string, only: readonly string[]): boolean {
 }
 
 /** The edit of an offered action. Throws LSP_REFUSED for one that is disabled or comes to no edit, UNSUPPORTED for one that runs what may do more. */
-export async function planOfAction(ground: Ground, { action, raw }: Offered, told: string): Promise<EditPlan> {
+export async function planOfAction(ground: Ground, { action, raw }: Offered, told: Told): Promise<EditPlan> {
   const server = ground.leased.spec.id;
   if (isObject(raw["disabled"])) throw refusedEdit(server, `"${action.title}" is disabled: ${action.disabled}`);
   const whole = isObject(raw["edit"]) || !resolves(ground) ? raw : await ground.request("codeAction/resolve", raw);

@@ -4,7 +4,7 @@ import { handlerOf } from "../queries/ground.ts";
 import { type Ability, documentOf } from "../queries/types.ts";
 import { indentationOf } from "./indentation.ts";
 import { replacementsOf } from "./operations.ts";
-import { asked, planSteps } from "./plan.ts";
+import { planSteps, toldNow } from "./plan.ts";
 import { rangeIn, spanOf } from "./range.ts";
 import { refusedEdit } from "./refused.ts";
 
@@ -21,7 +21,7 @@ export const format = handlerOf({
   across: false,
   async find(ground) {
     const { question, encoding, leased } = ground;
-    const { uri, path, text, version } = documentOf(ground);
+    const { uri, path, text } = documentOf(ground);
     const ability = question.line === undefined ? WHOLE : RANGE;
     if (!hasAbility(ground.run, ability)) {
       const what = ability === WHOLE ? "format a file" : "format a part of a file";
@@ -29,9 +29,10 @@ export const format = handlerOf({
     }
     const options = indentationOf(text.text);
     const range = ability === RANGE ? { range: rangeIn(text, spanOf(question, text), encoding) } : {};
-    const { answer, told } = await asked(ground, ability.method, { textDocument: { uri }, ...range, options });
+    const told = toldNow(ground);
+    const answer = await ground.request(ability.method, { textDocument: { uri }, ...range, options });
     const refuse = (message: string): GinError => refusedEdit(leased.spec.id, message, path);
-    const step = { kind: "edit", uri, version, replacements: replacementsOf(answer, refuse) } as const;
+    const step = { kind: "edit", uri, version: null, replacements: replacementsOf(answer, refuse) } as const;
     return { kind: "edit", plan: await planSteps(ground, [step], { title: `format ${path}`, told }) };
   },
 });

@@ -4,7 +4,7 @@ import { documentOf, type Ground } from "../queries/types.ts";
 import type { EditPlan } from "../types.ts";
 import { offeredAt, offersKind, planOfAction } from "./actions.ts";
 import { editOfCommand } from "./commands.ts";
-import { planOf } from "./plan.ts";
+import { planOf, type Told, toldNow } from "./plan.ts";
 import { spanOf } from "./range.ts";
 
 const KIND = "source.organizeImports";
@@ -23,7 +23,7 @@ export const organizeImports = handlerOf({
   async find(ground) {
     const { path, uri } = documentOf(ground);
     const title = `organize imports of ${path}`;
-    const told = ground.mirror.told?.tree ?? ground.synced.tree;
+    const told = toldNow(ground);
     const command = BY_COMMAND[ground.leased.spec.id];
     if (command !== undefined) {
       const edit = await editOfCommand(ground, { command, arguments: [uri] });
@@ -33,7 +33,7 @@ export const organizeImports = handlerOf({
   },
 });
 
-async function byAction(ground: Ground, told: string): Promise<EditPlan> {
+async function byAction(ground: Ground, told: Told): Promise<EditPlan> {
   const { text, path } = documentOf(ground);
   if (!offersKind(ground, KIND)) {
     throw new GinError("UNSUPPORTED", `${ground.leased.spec.id} does not organize imports`, undefined, {

@@ -1,5 +1,6 @@
-import { GinError } from "../../base/index.ts";
+import type { GinError } from "../../base/index.ts";
 import type { Ground } from "../queries/types.ts";
+import { notReady } from "../session/failures.ts";
 import type { EditPlan } from "../types.ts";
 import { Draft, type Drafted, type DraftFiles } from "./draft.ts";
 import { type Operation, operationsOf } from "./operations.ts";
@@ -12,18 +13,21 @@ export interface Planned {
   readonly title: string;
   /** Of a rename: what is counted again after it was saved. */
   readonly before?: (drafted: Drafted) => Before | undefined;
-  /** Tree the server had been told when it was asked. */
-  readonly told: string;
+  /** What the server had been told when it was asked. */
+  readonly told: Told;
 }
 
-/** Asks for an edit, with the tree the server knew then: versions it names are of that. */
-export async function asked(
-  ground: Ground,
-  method: string,
-  params: unknown,
-): Promise<{ readonly answer: unknown; readonly told: string }> {
-  const told = ground.mirror.told?.tree ?? ground.synced.tree;
-  return { answer: await ground.request(method, params), told };
+/** What a server was asked on. */
+export interface Told {
+  readonly tree: string;
+  /** Of open documents, by path. */
+  readonly versions: ReadonlyMap<string, number>;
+}
+
+/** What the server has been told now: to be taken before it is asked, as versions it names are of that. */
+export function toldNow({ mirror, synced }: Ground): Told {
+  const versions = [...mirror.documents()].map(([path, { version }]) => [path, version] as const);
+  return { tree: mirror.told?.tree ?? synced.tree, versions: new Map(versions) };
 }
 
 /**
@@ -101,16 +105,14 @@ function decoded(name: string): string {
   }
 }
 
-/** Servers name 0 for files that are not open. */
-function checkVersion({ mirror, leased }: Ground, path: string, version: number | null, told: string): void {
+/** Servers name 0 for files that are not open. What changed since is looked at by whoever asks: the text must still be the one that was told. */
+function checkVersion({ mirror, leased }: Ground, path: string, version: number | null, told: Told): void {
   if (version === null) return;
   const open = mirror.documents().get(path);
-  if (open === undefined ? version === 0 : version === open.version) return;
-  if (open !== undefined && version < open.version && mirror.told?.tree !== told) {
-    throw new GinError("NOT_READY", `${path} changed while ${leased.spec.id} worked`, undefined, {
-      facts: { server: leased.spec.id, state: "changing" },
-      retryAfterMs: 100,
-    });
+  const ours = [told.versions.get(path), open?.version, ...(open === undefined ? [0] : [])];
+  if (ours.includes(version)) return;
+  if (open !== undefined && version < open.version && mirror.told?.tree !== told.tree) {
+    throw notReady(leased.spec.id, "changing", `${path} changed while it worked`, 100);
   }
   throw refusedEdit(leased.spec.id, `it is about version ${version} of ${path}, which is not the one it was told`, path);
 }

@@ -9,9 +9,9 @@ import { type Ability, documentOf, type Ground, placeParams } from "../queries/t
 import { wordAround } from "../queries/words.ts";
 import type { EditPlan, Place } from "../types.ts";
 import type { Drafted } from "./draft.ts";
-import { asked, planOf } from "./plan.ts";
+import { planOf, toldNow } from "./plan.ts";
 import { refusedEdit } from "./refused.ts";
-import { bearing, checkWhole, few, holds, usesOf } from "./uses.ts";
+import { bearing, checkWhole, few, holds, nameAt, usesOf } from "./uses.ts";
 import type { Before } from "./verify.ts";
 
 const RENAME = { capability: "renameProvider", method: "textDocument/rename" } as const satisfies Ability;
@@ -41,13 +41,16 @@ export const rename = handlerOf({
     const subject = await subjectOf(ground);
     const holders = await openHolders(ground, subject.name);
     const counts = hasAbility(ground.run, REFERENCES);
-    const uses = counts ? await bearing(ground, await usesOf(ground), subject.name) : [];
+    const all = counts ? await usesOf(ground) : [];
+    const name = nameAt(ground, all) ?? subject.name;
+    const uses = await bearing(ground, all, name);
     if (!counts) ground.note(`${ground.leased.spec.id} cannot count references: whether all uses are renamed is not known`);
-    const { answer, told } = await asked(ground, RENAME.method, { ...placeParams(ground), newName });
+    const told = toldNow(ground);
+    const answer = await ground.request(RENAME.method, { ...placeParams(ground), newName });
     const title = `rename ${subject.name} to ${newName}`;
     const before = (drafted: Drafted): Before | undefined => {
       if (drafted.edits.length === 0 || !counts) return undefined;
-      const others = checkWhole(ground, subject.name, uses, drafted.files);
+      const others = checkWhole(ground, name, uses, drafted.files);
       return beforeOf(ground, { ...subject, newName }, drafted, uses.length - others);
     };
     const plan = await planOf(ground, answer ?? {}, { title, told, before });
@@ -106,7 +109,7 @@ async function openHolders(ground: Ground, name: string): Promise<readonly strin
     holders.push(path);
     const document = await mirror.open(path, deadline);
     // What it says of a file shows that it has taken it in.
-    await judge({ mirror, clock, server: spec.id }, document, patient).catch(ifLate);
+    await judge({ mirror, clock, server: spec.id }, document, patient).catch(unlessOver);
   });
   await Promise.all(looked);
   ground.note(`${spec.id} does not see the whole project: the ${holders.length} files that hold ${name} were opened for it`);
@@ -121,8 +124,10 @@ function checkHolders(ground: Ground, name: string, holders: readonly string[], 
   ground.partial(`${name} stands in files that are left as they are: ${few(left)}`);
 }
 
-function ifLate(thrown: unknown): void {
-  if (!(thrown instanceof GinError) || thrown.facts["state"] !== "timed_out") throw thrown;
+/** That it says nothing of one file in time, or refuses to, is no reason to rename nothing. */
+function unlessOver(thrown: unknown): void {
+  if (!(thrown instanceof GinError) || thrown.reason === "CANCELLED") throw thrown;
+  if (thrown.facts["state"] === "crashed" || thrown.facts["state"] === "stopped") throw thrown;
 }
 
 /** Where the name is found again once the plan is saved. */

@@ -1,7 +1,7 @@
 import { askCovered } from "../queries/cover.ts";
 import { type Named, namedIn } from "../queries/locations.ts";
 import { REFERENCES } from "../queries/references.ts";
-import { type Ground, placeParams } from "../queries/types.ts";
+import { documentOf, type Ground, placeParams } from "../queries/types.ts";
 import { isWhole } from "../queries/words.ts";
 import type { EditedFile, Place, Span } from "../types.ts";
 
@@ -19,6 +19,21 @@ export async function usesOf(ground: Ground): Promise<readonly Named[]> {
 export interface Bearing {
   readonly path: string;
   readonly span: Span;
+}
+
+/** What the server takes for the name at the place asked about: of some languages more than a word. Undefined when it is no use itself. */
+export function nameAt(ground: Ground, uses: readonly Named[]): string | undefined {
+  const { uri, text } = documentOf(ground);
+  const { place } = ground;
+  if (place === undefined) return undefined;
+  for (const use of uses) {
+    if (use.uri !== uri) continue;
+    const span = text.span(use.range, ground.encoding);
+    if (compare(span.start, place) > 0 || compare(place, span.end) > 0) continue;
+    const name = named(text.line(span.start.line), span);
+    if (name !== "") return name;
+  }
+  return undefined;
 }
 
 /** Uses in files of the workspace at which the name itself stands: so many are there under the new one when it was changed. */
