@@ -1,9 +1,14 @@
 import { join } from "node:path";
 import type { JsonObject } from "../../src/clients/sdk/index.ts";
 import { toolEnvelope } from "../../src/clients/sdk/index.ts";
-import { nodeFs } from "../../src/daemon/base/index.ts";
+import { nodeFs, systemClock, systemRandom } from "../../src/daemon/base/index.ts";
+import { startServers } from "../../src/daemon/language-servers.ts";
+import type { Lsp } from "../../src/daemon/lsp/index.ts";
 import { type ConfinedRoot, createIgnoreRules } from "../../src/daemon/workspace/index.ts";
+import { mergeConfig } from "../../src/paths/index.ts";
 import { runGin } from "../helpers/gin.ts";
+import { silent } from "../helpers/lsp/session.ts";
+import { atTeardown } from "../helpers/teardown.ts";
 import { startBridge } from "../mcp/bridge.ts";
 import { fastDir } from "../unit/api/site.ts";
 import { openTools } from "../unit/tools/site.ts";
@@ -15,12 +20,26 @@ export interface Transport {
   call(step: Step): Promise<JsonObject>;
 }
 
-/** CallTool over HTTP. */
-export async function overApi(): Promise<Transport> {
+/** The machine's own language servers, ended at teardown. */
+function realServers(): Lsp {
+  const servers = startServers(mergeConfig({}, {}, {}).config, () => [], {
+    clock: systemClock,
+    random: systemRandom,
+    log: silent,
+  });
+  atTeardown(() => servers.close());
+  return servers;
+}
+
+/** CallTool over HTTP. `servers`: with language servers, over a workspace that is imported, as they need it. */
+export async function overApi(servers = false): Promise<Transport> {
   const directory = fastDir();
   // What is ignored is not recorded, here as in a daemon.
   const around = async (root: ConfinedRoot) => ({ ignore: createIgnoreRules({ root, path: join(directory, "ws"), fs: nodeFs }) });
-  const site = await openTools({}, { directory, engine: { around } });
+  const site = await openTools(
+    {},
+    servers ? { directory, engine: { around, import: true }, lsp: realServers() } : { directory, engine: { around } },
+  );
   let calls = 0;
   return {
     root: site.root,

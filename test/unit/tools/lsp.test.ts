@@ -86,7 +86,7 @@ describe("lsp_query", () => {
       "a.txt:2:2",
       "> 2 the line",
     ]);
-    expect(meta).toEqual({ server: "fake", state: "ready", sha256: SHA, generation: "7" });
+    expect(meta).toEqual({ server: "fake", state: "ready", sha256: SHA, generation: 7 });
   });
 
   it("counts references beyond the hundred it shows, with one line around each", async () => {

@@ -19,7 +19,7 @@ export function factsOf(answer: LspAnswer): JsonMap {
     server: answer.server,
     state: answer.state,
     ...(answer.sha256 === "" ? {} : { sha256: answer.sha256 }),
-    generation: String(answer.generation),
+    generation: answer.generation,
     ...(answer.partial ? { partial: true } : {}),
     ...(answer.note === "" ? {} : { note: answer.note }),
   };
@@ -78,7 +78,10 @@ async function linesOf({ path, sha256 }: Location, { workspace, authorise, signa
   const read = await workspace.readHead(path, { authorise, content: true, signal });
   if (read.kind === "large") read.close();
   if (read.kind !== "file" || read.content.sha256 !== sha256 || read.bytes.byteLength > AROUND_BYTES) return undefined;
-  return Buffer.from(read.bytes).toString("utf8").split(/\r?\n/);
+  return Buffer.from(read.bytes)
+    .toString("utf8")
+    .replace(/\r?\n$/, "")
+    .split(/\r?\n/);
 }
 
 function symbolText(node: SymbolNode, depth: number): string {
