@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { describe, expect, it } from "vitest";
+import { GinError } from "../../../src/daemon/base/index.ts";
 import type { LspAnswer, LspAsk } from "../../../src/daemon/lsp/index.ts";
 import { DiskWorkspace, sha } from "../../helpers/lsp/disk-workspace.ts";
 import { fakeRow, openRoom, question } from "../../helpers/lsp/room.ts";
@@ -141,5 +142,49 @@ describe("a check", () => {
     ]);
     expect(shown(checked).introduced).toEqual({ "b.fake": ["1:1 undefined_1 is not defined"] });
     expect(asked.found).toMatchObject({ locations: { total: 2 } });
+  });
+
+  it.each([
+    ["pulls", { diagnostics: "pull" }],
+    ["pushes", { diagnostics: "push" }],
+  ])("never mixes what is tried with what is there, whoever asks at the same time (a server that %s)", async (_name, options) => {
+    const { ask, check, workspace, believed } = site(options, { "a.fake": "undefined_0\n", "b.fake": "b\n" });
+    const rounds = 12 * Number(process.env["GIN_TEST_SCALE"] ?? 1);
+    // What is on disk moves on with each settle; answers must be of a number that was there while they were worked out.
+    let now = 0;
+    let over = false;
+    workspace.beforeSettle = async () => {
+      if (over) return;
+      now += 1;
+      if (now % 3 === 0) workspace.write("a.fake", `undefined_${now}\n`);
+    };
+    const names = ({ found }: LspAnswer): string[] => {
+      const files = found.kind === "diagnostics" || found.kind === "check" ? found.files.items : [];
+      return files.flatMap(({ diagnostics }) => diagnostics.map(({ message }) => message.split(" ")[0] ?? ""));
+    };
+    const ifChanging = (thrown: unknown): undefined => {
+      if (thrown instanceof GinError && thrown.facts["state"] === "changing") return undefined;
+      throw thrown;
+    };
+    const asker = async (): Promise<void> => {
+      for (let round = 0; round < rounds; round++) {
+        const from = now - 3;
+        const answer = await ask("diagnostics", "a.fake").catch(ifChanging);
+        const [name = "undefined_-1"] = answer === undefined ? [`undefined_${now}`] : names(answer);
+        const number = Number(name.slice("undefined_".length));
+        expect(number).toBeGreaterThanOrEqual(from);
+        expect(number).toBeLessThanOrEqual(now);
+      }
+    };
+    const checker = async (): Promise<void> => {
+      for (let round = 0; round < rounds; round++) {
+        const answer = await check([{ path: "a.fake", text: `undefined_${900_000 + round}\n` }]).catch(ifChanging);
+        if (answer !== undefined) expect(names(answer)).toEqual([`undefined_${900_000 + round}`]);
+      }
+    };
+    await Promise.all([asker(), asker(), checker()]);
+    over = true;
+    await ask("diagnostics", "a.fake");
+    expect(await believed("a.fake")).toBe(readFileSync(join(workspace.root, "a.fake"), "utf8"));
   });
 });

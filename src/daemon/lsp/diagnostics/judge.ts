@@ -77,6 +77,7 @@ function wait({ mirror, clock, server }: Asked, document: Document, deadline: De
   return new Promise((resolve, reject) => {
     const found = now(mirror, document);
     if (found !== undefined) return resolve(found);
+    if (movedOn(mirror, document)) return reject(moved(server, document));
     const { signal } = deadline;
     if (signal.aborted) return reject(givenUp(server));
     const end = (): void => {
@@ -87,9 +88,13 @@ function wait({ mirror, clock, server }: Asked, document: Document, deadline: De
     const off = mirror.onPushed((uri) => {
       if (uri !== document.uri) return;
       const items = now(mirror, document);
-      if (items === undefined) return;
-      end();
-      resolve(items);
+      if (items !== undefined) {
+        end();
+        resolve(items);
+      } else if (movedOn(mirror, document)) {
+        end();
+        reject(moved(server, document));
+      }
     });
     const late = clock.after(Math.max(0, deadline.atMs - clock.monotonicMs()), () => {
       end();
@@ -106,6 +111,15 @@ function wait({ mirror, clock, server }: Asked, document: Document, deadline: De
       reject(notReady(server, "crashed"));
     });
   });
+}
+
+/** Whether the server was told another text since: what it says is of that, and nothing more will come of this one. */
+function movedOn(mirror: Mirror, { path, text }: Document): boolean {
+  return mirror.documents().get(path)?.text.sha256 !== text.sha256;
+}
+
+function moved(server: string, { path }: Document): GinError {
+  return notReady(server, "changing", `${path} changed while it was looked at`, 100);
 }
 
 /** Whether a push came before it is known that the server had taken the text. */
