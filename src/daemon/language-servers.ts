@@ -33,7 +33,7 @@ export function startServers(
     overrides: config.lsp_servers,
     memoryBytes: config.lsp_memory_bytes === 0 ? Math.floor(totalmem() / SHARE) : config.lsp_memory_bytes,
     idleMs: config.lsp_idle_ms,
-    startsAtOnce: Math.max(1, Math.floor(availableParallelism() / 2)),
+    startsAtOnce: Math.max(2, Math.floor(availableParallelism() / 2)),
   });
 }
 

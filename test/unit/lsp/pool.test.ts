@@ -346,6 +346,18 @@ describe("what does not know the workspace yet", () => {
 });
 
 describe("starts", () => {
+  it("are held up for some seconds only by one that hangs", async () => {
+    const { pool, sessions } = open({
+      startsAtOnce: 1,
+      options: ({ server }) => (server === "one" ? { on: { initialize: { do: "silence" } } } : {}),
+    });
+    const workspace = workspaceOf(1, []);
+    const hanging = refusedWith(pool.lease(workspace, { path: "a.one" }, within(6_000)));
+    expect((await pool.lease(workspace, { path: "a.py" }, within(20_000))).run.number).toBe(1);
+    expect(sessions[0]?.state).toBe("starting");
+    expect(await hanging).toMatchObject({ reason: "NOT_READY", facts: { server: "one", state: "starting" } });
+  });
+
   it("go on a few at a time; who waits too long is told so", async () => {
     const { pool, sessions } = open({
       startsAtOnce: 1,

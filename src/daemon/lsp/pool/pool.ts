@@ -14,6 +14,9 @@ import type { Leased, MirrorOf, Pool, PoolDeps, Wanted } from "./types.ts";
 /** Milliseconds after which it makes sense to ask whether there is memory again. */
 const ROOM_MS = 250;
 
+/** Milliseconds for which one that is starting counts as one. */
+const START_MS = 3_000;
+
 /** Milliseconds for which a program that was found, or not, is not looked for again to be listed. */
 const LOOKED_MS = 2_000;
 
@@ -204,11 +207,14 @@ class ServerPool implements Pool {
     if (session.pid !== undefined) return session.run(deadline, evenIndexing);
     if (!(await this.#slots.enter(deadline))) throw this.#late(entry, deadline, "others are being started");
     const leave = once(() => this.#slots.leave());
+    // One that hangs while it starts must not keep the others from starting.
+    const late = this.#deps.clock.after(START_MS, leave);
     try {
       await this.#room(entry, deadline);
       const off = session.onState((state) => {
         if (state === "starting") return;
         off();
+        late();
         leave();
       });
       this.#budget.watch();
