@@ -194,6 +194,25 @@ it("what servers say on their standard error is for the owner", async () => {
   expect(features).toContainEqual({ name: "language_servers", value: "enabled", note: "fake ready" });
 });
 
+it("a question has ten seconds unless it says, one of a batch what the batch has", async () => {
+  const waits: number[] = [];
+  const site = await open(
+    room(({ timeoutMs }) => {
+      waits.push(timeoutMs);
+      return { kind: "hover", text: "", span: undefined };
+    }),
+  );
+  const hover = { action: "hover", path: "a.ts", symbol: "x" };
+  await site.call("Lsp", hover);
+  await site.call("Lsp", { ...hover, timeout_ms: 300_000 });
+  await site.call("LspBatch", { queries: [hover, { ...hover, timeout_ms: 5 }, { ...hover, timeout_ms: 99_000 }] });
+  await site.call("LspBatch", { queries: [hover], timeout_ms: 120_000 });
+  expect(waits).toEqual([10_000, 300_000, 30_000, 5, 30_000, 120_000]);
+  expect((await site.call("LspBatch", { queries: [hover], timeout_ms: 300_001 })).error.facts.field).toBe("timeout_ms");
+  expect((await site.call("LspBatch", { queries: Array(21).fill(hover) })).error.reason).toBe("TOO_LARGE");
+  expect((await site.call("LspBatch", { queries: [] })).error.facts.field).toBe("queries");
+});
+
 it("a view is read in pages of lines", async () => {
   const text = Array.from({ length: 2_500 }, (_, index) => `line ${index + 1}\n`).join("");
   const site = await open(room(() => ({ kind: "view", path: "lib.d.ts", text, lines: 2_500 })));

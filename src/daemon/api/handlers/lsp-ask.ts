@@ -79,7 +79,7 @@ export function askOf(request: LspRequest, asking: Asking, field = ""): LspAsk {
     authorise: (path) => requirePath(caller, path),
     visible: (path) => mayTouch(caller, path),
     signal,
-    timeoutMs: timeoutOf(request.timeoutMs, asking.timeoutMs, at("timeout_ms")),
+    timeoutMs: timeoutOf(request.timeoutMs, asking.timeoutMs, at("timeout_ms"), asking.timeoutMs),
   };
 }
 
