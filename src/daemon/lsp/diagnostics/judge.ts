@@ -83,6 +83,7 @@ function wait({ mirror, clock, server }: Asked, document: Document, deadline: De
     const end = (): void => {
       off();
       late();
+      alive();
       signal.removeEventListener("abort", abort);
     };
     const off = mirror.onPushed((uri) => {
@@ -106,11 +107,29 @@ function wait({ mirror, clock, server }: Asked, document: Document, deadline: De
     };
     signal.addEventListener("abort", abort, { once: true });
     // One that ends says nothing any more.
-    void mirror.run.ended.then(() => {
+    const alive = whenEnded(mirror.run, () => {
       end();
       reject(notReady(server, "crashed"));
     });
   });
+}
+
+/** By run: who waits for its end. A promise would keep all who ever did. */
+const ENDINGS = new WeakMap<Run, { readonly waiting: Set<() => void>; over: boolean }>();
+
+/** Calls back once the run's process is gone, unless the returned function was called before. */
+function whenEnded(run: Run, callback: () => void): () => void {
+  const ending = ENDINGS.get(run) ?? { waiting: new Set<() => void>(), over: false };
+  if (!ENDINGS.has(run)) {
+    ENDINGS.set(run, ending);
+    void run.ended.then(() => {
+      ending.over = true;
+      for (const one of [...ending.waiting]) one();
+    });
+  }
+  ending.waiting.add(callback);
+  if (ending.over) queueMicrotask(() => ending.waiting.has(callback) && callback());
+  return () => void ending.waiting.delete(callback);
 }
 
 /** Whether the server was told another text since: what it says is of that, and nothing more will come of this one. */

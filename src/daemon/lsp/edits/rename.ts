@@ -107,9 +107,13 @@ async function openHolders(ground: Ground, name: string): Promise<readonly strin
     const text = await mirror.text(path);
     if (text === undefined || !holds(text.text, name)) return;
     holders.push(path);
-    const document = await mirror.open(path, deadline);
-    // What it says of a file shows that it has taken it in.
-    await judge({ mirror, clock, server: spec.id }, document, patient).catch(unlessOver);
+    try {
+      const document = await mirror.open(path, deadline);
+      // What it says of a file shows that it has taken it in.
+      await judge({ mirror, clock, server: spec.id }, document, patient);
+    } catch (thrown) {
+      unlessOver(thrown);
+    }
   });
   await Promise.all(looked);
   ground.note(`${spec.id} does not see the whole project: the ${holders.length} files that hold ${name} were opened for it`);
