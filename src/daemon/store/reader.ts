@@ -1,5 +1,6 @@
 import { type Fs, GinError } from "../base/index.ts";
 import { STORE_FILE } from "./commands/backup.ts";
+import { endedKey } from "./commands/ended.ts";
 import { storeError } from "./errors.ts";
 import { findCheckpoints } from "./find-checkpoints.ts";
 import { getMeta, type Meta } from "./meta.ts";
@@ -190,6 +191,7 @@ export function openReader(fs: Fs, directory: string): ClosableReader {
       })),
     lingering: (workspace) =>
       all<{ temp: string; path: string }>("SELECT temp, path FROM linger WHERE workspace = ? ORDER BY temp", workspace),
+    ended: (workspace) => one<{ value: string }>("SELECT value FROM meta WHERE key = ?", endedKey(workspace))?.value,
     leases: (workspace) =>
       all<rows.LeaseColumns>("SELECT * FROM lease WHERE workspace = ? ORDER BY epoch", workspace).map(rows.leaseOf),
     lease(id) {

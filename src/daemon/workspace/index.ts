@@ -1,6 +1,7 @@
 // The door of workspace: one directory, its head, and the only way to change a file.
 import { type Fs, nodeFs } from "../base/index.ts";
 import { WorkspaceActor } from "./actor.ts";
+import { beginTerm, endedInOrder } from "./clean-end.ts";
 import type { WorkspaceDeps } from "./deps.ts";
 import { type ConfinedRoot, openRoot, type RootOptions } from "./files/index.ts";
 import { type Recovered, recover } from "./recovery.ts";
@@ -45,10 +46,12 @@ export interface OpenWorkspaceDeps extends Omit<WorkspaceDeps, "root" | "durabil
  */
 export async function createWorkspace(deps: OpenWorkspaceDeps): Promise<Workspace> {
   const { row, random, failPoints, log } = deps;
+  // First of all: opening a root makes temps already.
+  const said = await beginTerm(deps);
   const root = openRoot(row.root, { fs: deps.fs ?? nodeFs, random, failPoints }, deps.rootOptions);
   try {
     const whole: WorkspaceDeps = { ...deps, root, durability: deps.durability ?? "default" };
-    const recovered = await recover(whole);
+    const recovered = await recover(whole, endedInOrder(whole, said));
     log.info({ workspace: row.id, ...recovered.counts }, "workspace recovered");
     deps.onRecovered?.(recovered);
     return new WorkspaceActor({ ...whole, ...(await deps.around?.(root)) }, recovered);

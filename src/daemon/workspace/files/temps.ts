@@ -124,7 +124,14 @@ function stagedAt(path: string, temp: string, stat: { readonly inode: bigint; re
 
 /** Removes a temp; one that is gone, or whose directory is, is fine. */
 export function discard(ground: Ground, temp: string): void {
-  ifThere(() => inTempParent(ground, temp, (directory, name) => ground.fs.unlinkSync(ground.handles.at(directory, name))));
+  const removed = ifThere(() =>
+    inTempParent(ground, temp, (directory, name) => {
+      ground.fs.unlinkSync(ground.handles.at(directory, name));
+      return true;
+    }),
+  );
+  // Others may have moved it, and its directory with it.
+  if (removed !== true) ground.litter.left = true;
 }
 
 /** Runs `act`; gives undefined when what it is about is not there. */
