@@ -11,7 +11,7 @@ import { originReads } from "./read-origin.ts";
 import * as rows from "./rows.ts";
 import { SideReader } from "./side.ts";
 import { type Database, loadSqlite, type Statement } from "./sqlite.ts";
-import type { JournalStep, OpenSave, StoreFacts, StoreReader } from "./types.ts";
+import type { JournalStep, LookedRow, OpenSave, StoreFacts, StoreReader } from "./types.ts";
 
 /** A read-only connection: every call is a transaction of its own, over before it returns. */
 export interface Reading {
@@ -143,12 +143,13 @@ export function openReader(fs: Fs, directory: string): ClosableReader {
       return row && rows.lookedOf(row);
     },
     lookedAfter: (workspace, after, limit) =>
-      all<rows.LookedColumns>(
-        "SELECT * FROM looked WHERE workspace = ? AND path > ? ORDER BY path LIMIT ?",
+      // All of a large tree at each start: the hash as text, for a buffer of each costs more than the rest of the row.
+      all<LookedRow>(
+        "SELECT path, stamp, newest_ms AS newestMs, lower(hex(sha256)) AS sha256 FROM looked WHERE workspace = ? AND path > ? ORDER BY path LIMIT ?",
         workspace,
         after,
         limit,
-      ).map(rows.lookedOf),
+      ),
     touchedSince: (workspace, generation) =>
       all<{ path: string }>("SELECT path FROM touched WHERE workspace = ? AND generation > ?", workspace, generation).map(
         (row) => row.path,

@@ -1,5 +1,5 @@
 import type { FailPoints, Fs, Random } from "../../base/index.ts";
-import { errnoOf, GinError, toGinError } from "../../base/index.ts";
+import { errnoOf, GinError, nodeFs, toGinError } from "../../base/index.ts";
 import { loadSwap } from "./exchange.ts";
 import type { Ground } from "./ground.ts";
 import { type Handles, type Held, IdentityHandles, ProcHandles } from "./handles.ts";
@@ -10,6 +10,7 @@ import { ioError, missingRoot } from "./refuse.ts";
 import { place, putBack, takeAway } from "./replace.ts";
 import { ScopedHandles } from "./scoped-handles.ts";
 import { guardOf } from "./sensitive.ts";
+import { loadStatx } from "./statx.ts";
 import { sweepAll, sweepIn, temps } from "./sweep.ts";
 import { discard, ifThere, stage, stageLink } from "./temps.ts";
 import { twinKey } from "./twins.ts";
@@ -51,7 +52,8 @@ export function openRoot(absolutePath: string, deps: RootDeps, options: RootOpti
 function openTop(fs: Fs, path: string, confinement: "auto" | "identity-check"): { handles: Handles; top: Held } {
   try {
     const top = confinement === "auto" ? ProcHandles.root(fs, path) : undefined;
-    if (top !== undefined) return { handles: new ProcHandles(fs), top };
+    // A test's own file system is asked itself; the kernel knows of the real one alone.
+    if (top !== undefined) return { handles: new ProcHandles(fs, fs === nodeFs ? loadStatx() : undefined), top };
     return { handles: new IdentityHandles(fs, path), top: IdentityHandles.root(fs, path) };
   } catch (thrown) {
     const errno = errnoOf(thrown);

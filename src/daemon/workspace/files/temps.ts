@@ -1,10 +1,9 @@
 import { errnoOf, GinError, type Random } from "../../base/index.ts";
 import type { Ground } from "./ground.ts";
-import { type Held, O_CREAT, O_EXCL, O_NOFOLLOW, O_WRONLY, toFileStat } from "./handles.ts";
+import { type Held, lstatIfThere, O_CREAT, O_EXCL, O_NOFOLLOW, O_WRONLY, toFileStat } from "./handles.ts";
 import { invalid, ioError } from "./refuse.ts";
 import { TEMP_PREFIX } from "./sensitive.ts";
 import { checkNewName } from "./syntax.ts";
-import { lstatIfThere } from "./twins.ts";
 import type { Staged } from "./types.ts";
 import { inDirectory, inParent, split } from "./walk.ts";
 
