@@ -6,12 +6,11 @@ import {
   type UniversalHandlerOptions,
   validateReadWriteMaxBytes,
 } from "@connectrpc/connect/protocol";
-import { encode } from "./encode.ts";
 
 /** A method of one message each way, as it was registered, without what Connect's own path wraps around it. */
 export interface Unary {
   readonly method: DescMethodUnary;
-  /** Decodes and encodes both forms exactly as Connect does, by the same functions with the registration's options; binary answers in less time. */
+  /** Decodes and encodes both forms exactly as Connect does: the same functions with the registration's options. */
   readonly serialization: MethodSerializationLookup<DescMessage, DescMessage>;
   /** Bytes of one message. */
   readonly readMaxBytes: number;
@@ -37,27 +36,13 @@ export function unaryOf(spec: MethodImplSpec, options: Partial<UniversalHandlerO
   const { method, impl } = spec;
   const { binaryOptions, jsonOptions } = options;
   const limits = validateReadWriteMaxBytes(options.readMaxBytes, options.writeMaxBytes, options.compressMinBytes);
-  const serialization = createMethodSerializationLookup(method, binaryOptions, jsonOptions, limits);
   return {
     method,
-    serialization: binaryOptions === undefined ? faster(method, serialization, limits.writeMaxBytes) : serialization,
+    serialization: createMethodSerializationLookup(method, binaryOptions, jsonOptions, limits),
     readMaxBytes: limits.readMaxBytes,
     jsonOptions,
     // The message was decoded as the method's input: the registration pairs the two.
     invoke: async (request, context) =>
       create(method.output, (await impl(request as never, context)) as MessageInitShape<DescMessage>),
   };
-}
-
-function faster(method: DescMethodUnary, plain: Unary["serialization"], writeMaxBytes: number): Unary["serialization"] {
-  const { parse, serialize } = plain.getO(true);
-  const binary: ReturnType<typeof plain.getO> = {
-    parse,
-    serialize(message) {
-      const bytes = encode(method.output, message);
-      // What is refused, Connect refuses in its own words.
-      return bytes === undefined || bytes.byteLength > writeMaxBytes ? serialize(message) : bytes;
-    },
-  };
-  return { getI: (isBinary) => plain.getI(isBinary), getO: (isBinary) => (isBinary ? binary : plain.getO(false)) };
 }
