@@ -32,14 +32,10 @@ export async function openEngine(directory: string, slowSyncMs = 0): Promise<Eng
       return inner.write(command, value);
     },
   };
+  const incarnations = store.read.workspaces().map(({ incarnation }) => incarnation);
+  await store.write("takeover", { machine: "m", hostIdentity: "h", incarnations, leaseIncarnation: systemRandom.id("li") });
   const [found] = store.read.workspaces();
   if (found === undefined) throw new Error("the store has no workspace");
-  await store.write("takeover", {
-    machine: "m",
-    hostIdentity: "h",
-    incarnations: [found.incarnation],
-    leaseIncarnation: systemRandom.id("li"),
-  });
   const merger = createMerger({ worker: pathToFileURL(join(repo, "dist", "history-worker.mjs")) });
   const workspace = await createWorkspace({
     row: found,

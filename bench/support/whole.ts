@@ -43,8 +43,10 @@ export async function openHost(data: string, root: string, slowSyncMs = 0): Prom
   return store;
 }
 
-/** Opens the workspace as the daemon does: it begins to import, or looks for what changed. */
+/** Takes the workspace over and opens it, as a daemon does at its start: it begins to import, or looks for what changed. */
 export async function openWhole(store: Store): Promise<Workspace> {
+  const incarnations = store.read.workspaces().map(({ incarnation }) => incarnation);
+  await store.write("takeover", { machine: "m", hostIdentity: "h", incarnations, leaseIncarnation: systemRandom.id("li") });
   const [row] = store.read.workspaces();
   if (row === undefined) throw new Error("the store has no workspace");
   return createWorkspace({

@@ -13,8 +13,8 @@ export interface DirectoryWatch {
    * word. The queue is one for the whole process, so all are told. Gives the function that ends it.
    */
   onFlood(listener: () => void): () => void;
-  /** A directory's names with their kinds, symlinks not followed, unordered. Throws as node:fs does. */
-  entries(path: string): readonly DirectoryName[];
+  /** Names of the directories in a directory, symlinks not followed, unordered, without those that are not UTF-8. Throws as node:fs does. */
+  directoriesIn(path: string): string[];
 }
 
 /** What is heard of one directory. */
@@ -32,11 +32,4 @@ export interface DirectoryListener {
 export interface DirectoryHandle {
   /** Nothing is heard afterwards. May be called again. */
   close(): void;
-}
-
-/** An entry of a directory, as its list tells it. */
-export interface DirectoryName {
-  /** Undefined when it is not UTF-8. */
-  readonly name: string | undefined;
-  readonly directory: boolean;
 }

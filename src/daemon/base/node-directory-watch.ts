@@ -53,9 +53,12 @@ export const nodeDirectoryWatch: DirectoryWatch = {
     floodListeners.add(listener);
     return () => floodListeners.delete(listener);
   },
-  entries(path) {
-    return fs
-      .readdirSync(path, { encoding: "buffer", withFileTypes: true })
-      .map((entry) => ({ name: nameOf(entry.name), directory: entry.isDirectory() }));
+  directoriesIn(path) {
+    const names: string[] = [];
+    for (const entry of fs.readdirSync(path, { encoding: "buffer", withFileTypes: true })) {
+      const name = entry.isDirectory() ? nameOf(entry.name) : undefined;
+      if (name !== undefined) names.push(name);
+    }
+    return names;
   },
 };

@@ -196,7 +196,8 @@ export function configureWriter(db: Database): void {
   db.pragma("wal_autocheckpoint = 0");
   db.pragma("foreign_keys = ON");
   db.pragma("temp_store = MEMORY");
-  db.pragma("cache_size = -65536");
+  // 16 MiB, which fill as the store grows; saves in trees of 100,000 files were not seen to be slower than with 64.
+  db.pragma("cache_size = -16384");
 }
 
 /**

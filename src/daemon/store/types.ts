@@ -254,6 +254,8 @@ export interface Commands extends OriginCommands, AnnotationCommands, GarbageCom
   durable: { in: { readonly saves: readonly string[] }; out: null };
   /** not durable. Their files could not be synced: nobody knows what of them is on disk, so recovery writes them again. */
   unsynced: { in: { readonly saves: readonly string[] }; out: null };
+  /** How a term of ownership ended (`mark`; not kept when another has begun), or null: the next one begins, which is durable. */
+  ended: { in: { readonly workspace: number; readonly epoch: number; readonly mark: string | null }; out: null };
   /** not durable: who had the file open is gone with the machine. Temps of displaced files that are still open, and those let go. */
   linger: {
     in: {
@@ -437,6 +439,8 @@ export interface StoreReader extends OriginReads, AnnotationReads, MemoryReads {
   firstImported(workspace: number, path: string): PathState;
   request(scope: number, principal: string, id: string): RequestRow | undefined;
   openSaves(workspace: number): OpenSave[];
+  /** What the last term of ownership said at its end; undefined when it said nothing, or another has begun. */
+  ended(workspace: number): string | undefined;
   /** Displaced files that were still open, or could not be looked at. */
   lingering(workspace: number): { readonly temp: string; readonly path: string }[];
   leases(workspace: number): LeaseRow[];

@@ -1,5 +1,6 @@
 import { GinError, toGinError } from "../base/index.ts";
 import type { SaveCommit } from "../store/index.ts";
+import { endTerm } from "./clean-end.ts";
 import type { WorkspaceDeps } from "./deps.ts";
 import { Finisher, type Item } from "./finisher.ts";
 import { CAPTURE_BYTES, QUEUED_SAVES } from "./limits.ts";
@@ -165,7 +166,9 @@ export class WorkspaceActor implements Workspace {
     await this.#tracker.close();
     while (this.#running !== undefined) await this.#running;
     await this.#finisher.close(this.#line);
+    const inOrder = this.#stopped === undefined && this.#finisher.tidy;
     this.#deps.root.close();
+    if (inOrder) await endTerm(this.#deps);
   }
 
   /** False when the turn was refused at once. */

@@ -77,6 +77,11 @@ export class Finisher {
     return this.#unapplied.size;
   }
 
+  /** Whether no temp of gin's is left in the directory. */
+  get tidy(): boolean {
+    return this.#late.size === 0 && this.#unapplied.size === 0 && !this.#deps.root.littered();
+  }
+
   /** A committed path that is not on disk yet, as callers see it. */
   unappliedAt(path: string): Observed | undefined {
     return this.#unapplied.at(path);

@@ -1,6 +1,7 @@
 // The door of workspace: one directory, its head, and the only way to change a file.
 import { type Fs, nodeFs } from "../base/index.ts";
 import { WorkspaceActor } from "./actor.ts";
+import { beginTerm, endedInOrder } from "./clean-end.ts";
 import type { WorkspaceDeps } from "./deps.ts";
 import { type ConfinedRoot, openRoot, type RootOptions } from "./files/index.ts";
 import { type Recovered, recover } from "./recovery.ts";
@@ -34,7 +35,7 @@ export interface OpenWorkspaceDeps extends Omit<WorkspaceDeps, "root" | "durabil
   readonly fs?: Fs;
   /** Told what recovery found, before anybody is served. */
   readonly onRecovered?: (recovered: Recovered) => void;
-  /** Makes what stands on the opened root; asked once it is recovered. What it gives wins over the same field here. */
+  /** Makes what stands on the opened root; asked before it is recovered, so that git is asked meanwhile. What it gives wins over the same field here. */
   readonly around?: (root: ConfinedRoot) => Promise<Pick<WorkspaceDeps, "watcher" | "ignore" | "git">>;
 }
 
@@ -45,13 +46,16 @@ export interface OpenWorkspaceDeps extends Omit<WorkspaceDeps, "root" | "durabil
  */
 export async function createWorkspace(deps: OpenWorkspaceDeps): Promise<Workspace> {
   const { row, random, failPoints, log } = deps;
+  // First of all: opening a root makes temps already.
+  const said = await beginTerm(deps);
   const root = openRoot(row.root, { fs: deps.fs ?? nodeFs, random, failPoints }, deps.rootOptions);
   try {
-    const whole: WorkspaceDeps = { ...deps, root, durability: deps.durability ?? "default" };
-    const recovered = await recover(whole);
+    const around = await deps.around?.(root);
+    const whole: WorkspaceDeps = { ...deps, root, durability: deps.durability ?? "default", ...around };
+    const recovered = await recover(whole, endedInOrder(whole, said));
     log.info({ workspace: row.id, ...recovered.counts }, "workspace recovered");
     deps.onRecovered?.(recovered);
-    return new WorkspaceActor({ ...whole, ...(await deps.around?.(root)) }, recovered);
+    return new WorkspaceActor(whole, recovered);
   } catch (thrown) {
     root.close();
     throw thrown;

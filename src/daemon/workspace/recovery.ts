@@ -43,9 +43,10 @@ interface Chain {
 /**
  * Brings a directory to what its committed saves say, before anybody is served. Per path: what is wanted is there → nothing;
  * an earlier state of the same saves, or a file torn by a power cut → written again; anything else is somebody's edit → it
- * stays, is recorded, and ours is in history. Running it again, also after it was killed, changes nothing more.
+ * stays, is recorded, and ours is in history. Running it again, also after it was killed, changes nothing more. `tidy`: the term
+ * before left no temp (clean-end.ts).
  */
-export async function recover(deps: WorkspaceDeps): Promise<Recovered> {
+export async function recover(deps: WorkspaceDeps, tidy: boolean): Promise<Recovered> {
   const { row, store, root, boot, failPoints } = deps;
   failPoints.hit("recover.begin");
   const saves = store.read.openSaves(row.rowid);
@@ -54,7 +55,9 @@ export async function recover(deps: WorkspaceDeps): Promise<Recovered> {
   const strays = inspectTemps(deps, saves);
   const head = await record(deps, { generation: row.generation, head: row.head, tree: row.tree }, [], strays.found);
   await note(deps, strays.open, strays.gone);
-  root.sweep(undefined, new Set(strays.open.map((one) => one.temp)));
+  // With an open save or a kept file the last term has not ended in order, whatever it said.
+  if (!tidy || saves.length > 0 || strays.open.length + strays.gone.length > 0)
+    root.sweep(undefined, new Set(strays.open.map((one) => one.temp)));
   failPoints.hit("recover.swept");
   // Applied in this boot means the page cache has it: whatever differs now was changed later, by somebody else.
   const inCache = (save: OpenSave): boolean => save.state === "applied" && save.boot === boot;

@@ -65,6 +65,8 @@ it("G2: kill -9 at every point of a save and of recovery loses nothing that was 
     const journal = join(directory, "journal");
     const label = `k${index}-${random.int(2 ** 30)}`;
     const boot = random.maybe(0.2) ? "boot-2" : "boot-1";
+    // Of a term that ended in order before, the next one must not believe that nothing of its own was left.
+    if (random.maybe(0.3)) run({ directory, journal, label: `${label}o`, boot: "boot-1", saves: 2, nth: 0 });
     let killed: boolean;
     if (inRecovery(point)) {
       const first = random.pick(["save.committed", "apply.between", "mark.before"] as const);

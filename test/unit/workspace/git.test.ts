@@ -243,10 +243,12 @@ test("a HEAD that says nothing, a branch of garbage, a commit that is not there:
   await expect(ours.head()).rejects.toMatchObject({ reason: "IO_FAILED" });
 });
 
-test.each(["--git-path info/exclude", "core.excludesFile", "core.ignoreCase"])(
+test.each(["--get-regexp", "core.excludesFile", "core.ignoreCase"])(
   "a git that was ended while it was asked for rules (%s) does not say that there are none",
   async (args) => {
     await git(repo, "init", "-q");
+    await git(repo, "config", "core.ignoreCase", "yes");
+    await git(repo, "config", "core.excludesFile", "~/mine");
     const ours = await reader(repo, failing(args, 128 + 9));
     await expect(ours.outerRules()).rejects.toMatchObject({ reason: "IO_FAILED" });
   },

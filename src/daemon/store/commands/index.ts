@@ -3,6 +3,7 @@ import type { Commands } from "../types.ts";
 import type { Handler } from "../work.ts";
 import { write as writeAnnotation } from "./annotations.ts";
 import { commit } from "./commit.ts";
+import { ended } from "./ended.ts";
 import { imported } from "./imported.ts";
 import { detail, objects, refusal, request } from "./keep.ts";
 import { end, grant } from "./leases.ts";
@@ -26,6 +27,7 @@ export const HANDLERS: { readonly [K in Transaction]: Handler<K> } = {
   durable,
   unsynced,
   linger,
+  ended,
   refusal,
   objects,
   looked,

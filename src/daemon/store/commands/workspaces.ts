@@ -2,6 +2,7 @@ import { GinError } from "../../base/index.ts";
 import { getMeta, setMeta } from "../meta.ts";
 import { blob } from "../rows.ts";
 import type { Handler, Work } from "../work.ts";
+import { endedKey } from "./ended.ts";
 import { forgetProject } from "./memory.ts";
 import { mustPutRequest } from "./put.ts";
 
@@ -97,6 +98,7 @@ export const remove: Handler<"workspace.remove"> = {
     work.statement("DELETE FROM open_save WHERE workspace = ?").run(rowid);
     const { changes } = work.statement("DELETE FROM workspace WHERE rowid = ?").run(rowid);
     if (changes === 0) throw new GinError("WORKSPACE_NOT_FOUND", "the workspace is not there any more");
+    work.statement("DELETE FROM meta WHERE key = ?").run(endedKey(rowid));
     const empty = "NOT EXISTS (SELECT 1 FROM workspace WHERE repository = repository.rowid)";
     const given = work.statement(`SELECT id FROM repository WHERE ${empty}`).all() as { id: string }[];
     for (const { id } of given) forgetProject(work, id);

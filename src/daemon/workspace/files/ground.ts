@@ -24,6 +24,8 @@ export interface Ground {
   readonly writers: WriterCheck;
   /** renameat2, where the library and this file system have it. */
   readonly swap: Swap | undefined;
+  /** Whether a temp may have been left behind by a call that failed, or went with a directory that others moved. */
+  readonly litter: { left: boolean };
   /** Throws WORKSPACE_MISSING_ROOT when the root is gone. */
   check(): void;
 }

@@ -1,6 +1,7 @@
 import constants from "node:constants";
 import { errnoOf, type Fs } from "../../base/index.ts";
 import { missingRoot, outside } from "./refuse.ts";
+import type { Statx } from "./statx.ts";
 import type { FileStat, FilesFeatures } from "./types.ts";
 
 /** Flags of open(2) on this machine; their values differ between processors. */
@@ -32,6 +33,16 @@ export function toFileStat(stat: ReturnType<Fs["fstatSync"]>): FileStat {
   };
 }
 
+/** What is at a path a call can use, a symlink as itself; undefined when nothing is. */
+export function lstatIfThere(fs: Fs, path: string | Buffer): FileStat | undefined {
+  try {
+    return toFileStat(fs.lstatSync(path));
+  } catch (thrown) {
+    if (errnoOf(thrown) === "ENOENT") return undefined;
+    throw thrown;
+  }
+}
+
 /** Something on disk that is held: by a descriptor, or (weaker walk, anything but a directory) by its identity only. */
 export interface Held {
   /** Descriptor, or -1. */
@@ -46,6 +57,8 @@ export interface Handles {
   readonly confinement: FilesFeatures["confinement"];
   /** The path by which a call reaches `name` in a held directory, whatever happens to the names above it meanwhile. */
   at(directory: Held, name: string | Buffer): string | Buffer;
+  /** What `name` is in a directory, a symlink as itself, without holding it; undefined when nothing is there. Throws system errors. */
+  look(directory: Held, name: string): FileStat | undefined;
   /** Holds what `name` is in a directory, a symlink as itself; undefined when nothing is there. Throws system errors. */
   hold(directory: Held, name: string | Buffer): Held | undefined;
   /** Opens a held file or directory for reading: the very same one. */
@@ -59,9 +72,11 @@ export interface Handles {
 export class ProcHandles implements Handles {
   readonly confinement = "handle-walk";
   readonly #fs: Fs;
+  readonly #statx: Statx | undefined;
 
-  constructor(fs: Fs) {
+  constructor(fs: Fs, statx: Statx | undefined) {
     this.#fs = fs;
+    this.#statx = statx;
   }
 
   /** Holds the root; undefined when this system has no procfs or no O_PATH. Throws when the directory cannot be opened. */
@@ -84,6 +99,11 @@ export class ProcHandles implements Handles {
   at(directory: Held, name: string | Buffer): string | Buffer {
     const prefix = `/proc/self/fd/${directory.fd}/`;
     return typeof name === "string" ? prefix + name : Buffer.concat([Buffer.from(prefix), name]);
+  }
+
+  look(directory: Held, name: string): FileStat | undefined {
+    // Whatever it cannot answer, the other call says in Node's own words.
+    return this.#statx?.(directory.fd, name) ?? lstatIfThere(this.#fs, this.at(directory, name));
   }
 
   hold(directory: Held, name: string | Buffer): Held | undefined {
@@ -144,6 +164,10 @@ export class IdentityHandles implements Handles {
   at(directory: Held, name: string | Buffer): string | Buffer {
     this.#recheck(directory);
     return below(directory.base, name);
+  }
+
+  look(directory: Held, name: string): FileStat | undefined {
+    return lstatIfThere(this.#fs, this.at(directory, name));
   }
 
   hold(directory: Held, name: string | Buffer): Held | undefined {

@@ -1,7 +1,7 @@
 import { createRequire } from "node:module";
 
 /** A call of the C library. Arguments of a variadic one come in pairs: the C type's name, then the value. */
-export type NativeCall = (...args: (number | string)[]) => number;
+export type NativeCall = (...args: (number | string | Uint8Array)[]) => number;
 
 /** The part of koffi that is used. */
 export interface Koffi {

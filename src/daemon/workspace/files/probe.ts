@@ -1,9 +1,8 @@
 import { errnoOf, type Fs, type Random } from "../../base/index.ts";
 import type { Swap } from "./exchange.ts";
 import type { Folding } from "./ground.ts";
-import { type Handles, type Held, O_CREAT, O_EXCL, O_NOFOLLOW, O_WRONLY } from "./handles.ts";
+import { type Handles, type Held, lstatIfThere, O_CREAT, O_EXCL, O_NOFOLLOW, O_WRONLY } from "./handles.ts";
 import { tempName } from "./temps.ts";
-import { lstatIfThere } from "./twins.ts";
 
 /** What a root's file system was found to do. */
 export interface Probed {

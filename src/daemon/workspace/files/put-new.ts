@@ -33,6 +33,7 @@ export function putNew(ground: Ground, from: Held, temp: string, to: Held, name:
   } catch (thrown) {
     // It is in place: that is the answer. A temp name that stays behind is swept when the root is opened next.
     if (errnoOf(thrown) === undefined) throw thrown;
+    ground.litter.left = true;
   }
   return true;
 }

@@ -5,7 +5,6 @@ import { toFileStat } from "./handles.ts";
 import { invalid, notADirectory, notAFile, notFound } from "./refuse.ts";
 import { TEMP_PREFIX } from "./sensitive.ts";
 import { inTempParent } from "./temps.ts";
-import { lstatIfThere } from "./twins.ts";
 import type { DiskEntry, FileStat, OpenFile, ReadFile } from "./types.ts";
 import { type Spot, walk } from "./walk.ts";
 import type { Writers } from "./writers.ts";
@@ -144,7 +143,7 @@ export function list(ground: Ground, path: string): { path: string; entries: Dis
       const name = bytes.toString();
       if (name.startsWith(TEMP_PREFIX)) continue;
       // Gone since the directory was read: as if it had never been in it.
-      const stat = lstatIfThere(ground.fs, ground.handles.at(held, name));
+      const stat = ground.handles.look(held, name);
       if (stat === undefined) continue;
       entries.push({ name, stat, sensitive: ground.guard(canonical === "" ? name : `${canonical}/${name}`) });
     }

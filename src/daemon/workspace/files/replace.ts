@@ -1,11 +1,10 @@
 import { errnoOf, GinError } from "../../base/index.ts";
 import type { SwapResult } from "./exchange.ts";
 import type { Ground } from "./ground.ts";
-import { type Held, toFileStat } from "./handles.ts";
+import { type Held, lstatIfThere, toFileStat } from "./handles.ts";
 import { putNew } from "./put-new.ts";
 import { invalid, notAFile } from "./refuse.ts";
 import { awayName, inTempParent, isTemp } from "./temps.ts";
-import { lstatIfThere } from "./twins.ts";
 import type { Displaced, FileStat, Staged } from "./types.ts";
 import { inParent, split } from "./walk.ts";
 

@@ -1,5 +1,5 @@
 import type { FailPoints, Fs, Random } from "../../base/index.ts";
-import { errnoOf, GinError, toGinError } from "../../base/index.ts";
+import { errnoOf, GinError, nodeFs, toGinError } from "../../base/index.ts";
 import { loadSwap } from "./exchange.ts";
 import type { Ground } from "./ground.ts";
 import { type Handles, type Held, IdentityHandles, ProcHandles } from "./handles.ts";
@@ -10,6 +10,7 @@ import { ioError, missingRoot } from "./refuse.ts";
 import { place, putBack, takeAway } from "./replace.ts";
 import { ScopedHandles } from "./scoped-handles.ts";
 import { guardOf } from "./sensitive.ts";
+import { loadStatx } from "./statx.ts";
 import { sweepAll, sweepIn, temps } from "./sweep.ts";
 import { discard, ifThere, stage, stageLink } from "./temps.ts";
 import { twinKey } from "./twins.ts";
@@ -51,7 +52,8 @@ export function openRoot(absolutePath: string, deps: RootDeps, options: RootOpti
 function openTop(fs: Fs, path: string, confinement: "auto" | "identity-check"): { handles: Handles; top: Held } {
   try {
     const top = confinement === "auto" ? ProcHandles.root(fs, path) : undefined;
-    if (top !== undefined) return { handles: new ProcHandles(fs), top };
+    // A test's own file system is asked itself; the kernel knows of the real one alone.
+    if (top !== undefined) return { handles: new ProcHandles(fs, fs === nodeFs ? loadStatx() : undefined), top };
     return { handles: new IdentityHandles(fs, path), top: IdentityHandles.root(fs, path) };
   } catch (thrown) {
     const errno = errnoOf(thrown);
@@ -73,10 +75,26 @@ function checkRoot(fs: Fs, here: string, top: Held): void {
 }
 
 /** Puts the calls together; each is a function of the ground in a file of its own. */
-function assemble(parts: Omit<Ground, "top" | "handles"> & { readonly handles: ScopedHandles }, top: Held): ConfinedRoot {
+function assemble(
+  parts: Omit<Ground, "top" | "handles" | "litter"> & { readonly handles: ScopedHandles },
+  top: Held,
+): ConfinedRoot {
   let open = true;
+  const litter = { left: false };
+  /** A call that makes or moves temps, and may leave one when it fails. */
+  const tidily =
+    <A extends unknown[], T>(call: (ground: Ground, ...args: A) => T) =>
+    (...args: A): T => {
+      try {
+        return call(ground, ...args);
+      } catch (thrown) {
+        litter.left = true;
+        throw thrown;
+      }
+    };
   const ground: Ground = {
     ...parts,
+    litter,
     get top() {
       // A closed descriptor's number may belong to any directory by now.
       if (!open) throw missingRoot("was closed");
@@ -97,12 +115,12 @@ function assemble(parts: Omit<Ground, "top" | "handles"> & { readonly handles: S
     readLink: (path) => readLink(ground, path),
     list: (path) => list(ground, path),
     makeParents: (path) => makeParents(ground, path),
-    stage: (path, bytes, mode) => stage(ground, path, bytes, mode),
-    stageLink: (path, target) => stageLink(ground, path, target),
-    discard: (temp) => discard(ground, temp),
-    place: (staged, how) => place(ground, staged, how),
-    takeAway: (path) => takeAway(ground, path),
-    putBack: (displaced, path) => putBack(ground, displaced, path),
+    stage: tidily(stage),
+    stageLink: tidily(stageLink),
+    discard: tidily(discard),
+    place: tidily(place),
+    takeAway: tidily(takeAway),
+    putBack: tidily(putBack),
     writers: (temp) => tempWriters(ground, temp),
     readTemp: (temp, maxBytes) => readTemp(ground, temp, maxBytes),
     setMode: (path, mode) => setMode(ground, path, mode),
@@ -112,6 +130,7 @@ function assemble(parts: Omit<Ground, "top" | "handles"> & { readonly handles: S
     temps: (directory) => temps(ground, directory),
     sweep: (directories, keep = NONE) =>
       directories === undefined ? sweepAll(ground, keep) : sweepIn(ground, directories, keep),
+    littered: () => litter.left,
     close() {
       if (open) parts.handles.close(top);
       open = false;

@@ -1,4 +1,5 @@
 import type { Handles, Held } from "./handles.ts";
+import type { FileStat } from "./types.ts";
 
 /**
  * Keeps the directories a run of walks passes open until the run ends, so that a save of many files in few directories does
@@ -35,6 +36,10 @@ export class ScopedHandles implements Handles {
 
   at(directory: Held, name: string | Buffer): string | Buffer {
     return this.#inner.at(directory, name);
+  }
+
+  look(directory: Held, name: string): FileStat | undefined {
+    return this.#inner.look(directory, name);
   }
 
   hold(directory: Held, name: string | Buffer): Held | undefined {

@@ -1,10 +1,9 @@
 import { errnoOf } from "../../base/index.ts";
 import type { Ground } from "./ground.ts";
-import type { Held } from "./handles.ts";
+import { type Held, lstatIfThere } from "./handles.ts";
 import { ioError } from "./refuse.ts";
 import { foldName } from "./sensitive.ts";
 import { ifThere, isTemp } from "./temps.ts";
-import { lstatIfThere } from "./twins.ts";
 import { inDirectory } from "./walk.ts";
 
 /** Canonical paths of gin's temps in one directory; none when it is not there. */

@@ -1,10 +1,9 @@
 import { errnoOf, GinError, type Random } from "../../base/index.ts";
 import type { Ground } from "./ground.ts";
-import { type Held, O_CREAT, O_EXCL, O_NOFOLLOW, O_WRONLY, toFileStat } from "./handles.ts";
+import { type Held, lstatIfThere, O_CREAT, O_EXCL, O_NOFOLLOW, O_WRONLY, toFileStat } from "./handles.ts";
 import { invalid, ioError } from "./refuse.ts";
 import { TEMP_PREFIX } from "./sensitive.ts";
 import { checkNewName } from "./syntax.ts";
-import { lstatIfThere } from "./twins.ts";
 import type { Staged } from "./types.ts";
 import { inDirectory, inParent, split } from "./walk.ts";
 
@@ -124,7 +123,14 @@ function stagedAt(path: string, temp: string, stat: { readonly inode: bigint; re
 
 /** Removes a temp; one that is gone, or whose directory is, is fine. */
 export function discard(ground: Ground, temp: string): void {
-  ifThere(() => inTempParent(ground, temp, (directory, name) => ground.fs.unlinkSync(ground.handles.at(directory, name))));
+  const removed = ifThere(() =>
+    inTempParent(ground, temp, (directory, name) => {
+      ground.fs.unlinkSync(ground.handles.at(directory, name));
+      return true;
+    }),
+  );
+  // Others may have moved it, and its directory with it.
+  if (removed !== true) ground.litter.left = true;
 }
 
 /** Runs `act`; gives undefined when what it is about is not there. */

@@ -1,6 +1,5 @@
-import { errnoOf, type Fs } from "../../base/index.ts";
 import type { Folding, Ground } from "./ground.ts";
-import { type Held, toFileStat } from "./handles.ts";
+import { type Held, lstatIfThere } from "./handles.ts";
 
 /** Gives a name in the form under which a file system that folds so compares it. */
 function keyOf(folding: Folding, name: string): string {
@@ -38,14 +37,4 @@ export function twinOf(ground: Ground, directory: Held, name: string, held: Held
 function isSame(ground: Ground, directory: Held, name: Buffer, held: Held): boolean {
   const stat = lstatIfThere(ground.fs, ground.handles.at(directory, name));
   return stat !== undefined && stat.inode === held.stat.inode && stat.device === held.stat.device;
-}
-
-/** What is at a path a call can use, a symlink as itself; undefined when nothing is. */
-export function lstatIfThere(fs: Fs, path: string | Buffer): ReturnType<typeof toFileStat> | undefined {
-  try {
-    return toFileStat(fs.lstatSync(path));
-  } catch (thrown) {
-    if (errnoOf(thrown) === "ENOENT") return undefined;
-    throw thrown;
-  }
 }

@@ -144,6 +144,8 @@ export interface ConfinedRoot {
    * Never follows symlinks, never enters .git.
    */
   sweep(directories?: readonly string[], keep?: ReadonlySet<string>): number;
+  /** Whether a temp may have been left since the root was opened, which only a sweep would find. */
+  littered(): boolean;
   close(): void;
 }
 

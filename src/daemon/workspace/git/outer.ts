@@ -7,13 +7,16 @@ import type { Git } from "./run.ts";
 /** Longest file of rules that is read; a longer one is none. */
 const MAX_RULE_BYTES = 1024 * 1024;
 
-/** Reads the rules that stand outside the root: the user's, then the repository's own, then those of the directories above. */
-export async function readOuterRules(git: Git, prefix: string): Promise<OuterRules> {
-  const [own, user, folds, top] = await Promise.all([
-    ask(git, ["rev-parse", "--git-path", "info/exclude"]),
-    ask(git, ["config", "--type=path", "--get", "core.excludesFile"]),
-    ask(git, ["config", "--type=bool", "--get", "core.ignoreCase"]),
+/** Reads the rules that stand outside the root: the user's, then the repository's own (the file `exclude`), then those of the directories above. */
+export async function readOuterRules(git: Git, prefix: string, exclude: string): Promise<OuterRules> {
+  const [set, top] = await Promise.all([
+    ask(git, ["config", "--name-only", "--get-regexp", "^core\\.(excludesfile|ignorecase)$"]),
     prefix === "" ? git.directory : ask(git, ["rev-parse", "--show-toplevel"]),
+  ]);
+  // Most set neither, and each question is a process. What a value means Git says itself.
+  const [user, folds] = await Promise.all([
+    set?.includes("excludesfile") === true ? ask(git, ["config", "--type=path", "--get", "core.excludesFile"]) : undefined,
+    set?.includes("ignorecase") === true ? ask(git, ["config", "--type=bool", "--get", "core.ignoreCase"]) : undefined,
   ]);
   const files: { directory: string; text: string }[] = [];
   const add = (directory: string, path: string | undefined, follow: boolean): void => {
@@ -21,7 +24,7 @@ export async function readOuterRules(git: Git, prefix: string): Promise<OuterRul
     if (text !== undefined) files.push({ directory, text });
   };
   add("", user ?? usual(git.deps.env), true);
-  add("", own, true);
+  add("", exclude, true);
   if (top !== undefined && prefix !== "") {
     const names = prefix.split("/");
     for (let depth = 0; depth < names.length; depth++) {

@@ -24,7 +24,7 @@ export async function readGit(root: string, deps: GitDeps, signal?: AbortSignal)
   const options = signal === undefined ? {} : { signal };
   let inside: { status: number; stdout: Buffer; stderr: string };
   try {
-    inside = await git.run(["rev-parse", "--is-inside-work-tree", "--show-object-format"], options);
+    inside = await git.run(["rev-parse", "--is-inside-work-tree", "--show-object-format", ...EXCLUDE, "--show-prefix"], options);
   } catch (thrown) {
     if (thrown instanceof GinError && thrown.reason === "UNSUPPORTED")
       return none("git is not installed: the base is what the disk held");
@@ -32,13 +32,17 @@ export async function readGit(root: string, deps: GitDeps, signal?: AbortSignal)
     throw thrown;
   }
   if (inside.status !== 0) return none(refusal(inside.stderr));
-  const [work, format] = inside.stdout.toString("latin1").trimEnd().split("\n");
-  if (work !== "true") return none("");
+  // Paths may hold line feeds: the first of the two ends as it was asked for, and the other is last.
+  const said = /^(true|false)\n(.*)\n([\s\S]*?info\/exclude)\n([\s\S]*?)\/?\n$/.exec(inside.stdout.toString("utf8"));
+  const [, work, format, exclude = "", prefix = ""] = said ?? [];
+  if (work === "false") return none("");
+  if (said === null || !isUtf8(inside.stdout)) return none("Git cannot say where the work tree begins");
   if (format !== "sha1" && format !== "sha256") return none("Git uses a hash gin does not know");
-  const said = await git.run(["rev-parse", "--show-prefix"], options);
-  if (said.status !== 0 || !isUtf8(said.stdout)) return none("Git cannot say where the work tree begins");
-  return { kind: "work-tree", git: new Reader(git, format, said.stdout.toString("utf8").replace(/\/?\n$/, "")) };
+  return { kind: "work-tree", git: new Reader(git, format, prefix, exclude) };
 }
+
+/** Asks for the path of the repository's own ignore rules. */
+const EXCLUDE = ["--git-path", "info/exclude"] as const;
 
 const none = (note: string): GitFound => ({ kind: "none", note });
 
@@ -56,12 +60,15 @@ class Reader implements GitReader {
   readonly #git: Git;
   readonly #sizes: Objects;
   readonly #blobs: Objects;
+  /** Path of the repository's own ignore rules, from the root. */
+  readonly #exclude: string;
   #head: { readonly at: number; readonly head: Promise<GitHead> } | undefined;
 
-  constructor(git: Git, format: "sha1" | "sha256", prefix: string) {
+  constructor(git: Git, format: "sha1" | "sha256", prefix: string, exclude: string) {
     this.#git = git;
     this.objectFormat = format;
     this.prefix = prefix;
+    this.#exclude = exclude;
     this.#sizes = new Objects(git, "--batch-check");
     this.#blobs = new Objects(git, "--batch");
   }
@@ -131,7 +138,7 @@ class Reader implements GitReader {
   }
 
   outerRules(): Promise<OuterRules> {
-    return readOuterRules(this.#git, this.prefix);
+    return readOuterRules(this.#git, this.prefix, this.#exclude);
   }
 
   async close(): Promise<void> {

@@ -157,10 +157,7 @@ export class NativeSource implements Source {
         this.#set(path, identity, fd);
       }
       if (tell) this.#sink.directory(path);
-      const below: string[] = [];
-      for (const { name, directory } of this.#deps.directories.entries(procName(fd)))
-        if (name !== undefined && directory) below.push(name);
-      return below;
+      return this.#deps.directories.directoriesIn(procName(fd));
     } catch (thrown) {
       const failure = thrown instanceof SourceFailure ? thrown : failureOf(thrown, "open");
       if (failure === undefined) return [];
@@ -303,11 +300,10 @@ export class NativeSource implements Source {
   /** Many names at once: one list tells which of them are directories. */
   async #relist(directory: string, names: ReadonlySet<string>): Promise<void> {
     const fd = this.#open(directory);
-    const found = new Set<string>();
+    let found: ReadonlySet<string> = new Set();
     if (fd !== undefined) {
       try {
-        for (const entry of this.#deps.directories.entries(procName(fd)))
-          if (entry.name !== undefined && entry.directory) found.add(entry.name);
+        found = new Set(this.#deps.directories.directoriesIn(procName(fd)));
       } catch (thrown) {
         const failure = failureOf(thrown, "open");
         if (failure !== undefined) throw failure;
