@@ -194,6 +194,29 @@ it("what servers say on their standard error is for the owner", async () => {
   expect(features).toContainEqual({ name: "language_servers", value: "enabled", note: "fake ready" });
 });
 
+it("Context stays within 4 kB however many servers there are and whatever they say", async () => {
+  const wordy: ServerStatus = {
+    server: "rust-analyzer",
+    folder: "some/where/deep",
+    state: "not_installed",
+    name: "n".repeat(40),
+    version: "v".repeat(80),
+    note: "a long note ".repeat(100),
+    install: "brew install it, or unpack a release and put its bin in PATH",
+    languages: Array.from({ length: 20 }, (_, index) => `language-${index}`),
+    residentBytes: 999_999_999,
+    openDocuments: 64,
+    restarts: 4,
+    idleMs: 599_999,
+    stderrTail: "e".repeat(4_096),
+  };
+  const site = await open(room(() => ({ kind: "servers", servers: [] }), Array(12).fill(wordy)));
+  const { body } = await site.call("Context", {});
+  expect(body.servers.length).toBe(5);
+  expect(JSON.stringify(body).length).toBeLessThanOrEqual(4_096);
+  expect((await site.call("Context", { full: true })).body.servers.length).toBe(12);
+});
+
 it("a question has ten seconds unless it says, one of a batch what the batch has", async () => {
   const waits: number[] = [];
   const site = await open(

@@ -7,7 +7,7 @@ import {
   type ImportProgressSchema,
   type WatcherHealthSchema,
 } from "../../../gen/gin/v1/context_pb.ts";
-import { toGinError } from "../../base/index.ts";
+import { cutText, toGinError } from "../../base/index.ts";
 import type { ImportProgress, WatchHealth } from "../../workspace/index.ts";
 import { type Ground, type Handlers, type Invocation, stateIn, type Target, targetOf } from "../invocation.ts";
 import { invalid, LIMITS, toCount, utf8Bytes } from "../limits.ts";
@@ -26,7 +26,10 @@ const SOME_LEASES = 5;
 const LEASE_TEXT_BYTES = 512;
 
 /** Language servers shown unless everything was asked for. */
-const SOME_SERVERS = 8;
+const SOME_SERVERS = 5;
+
+/** Characters of a server's note shown then. */
+const SERVER_NOTE = 80;
 
 /** Paths shown of each change unless everything was asked for. */
 const SOME_PATHS = 5;
@@ -96,11 +99,15 @@ async function gitOf(ground: Ground, target: Target) {
   }
 }
 
-/** Unless everything was asked for, without what they said on their standard error: Context stays within 4 kB. */
+/** Unless everything was asked for, the first few without their languages and standard error: Context stays within 4 kB. */
 function serversOf(ground: Ground, request: ContextRequest, call: Invocation) {
   const target = targetOf(call);
   const all = ground.lsp.servers(ground.lsp.of(target, target.workspace)).map((one) => toServer(one, call.caller));
-  return request.full ? all : all.slice(0, SOME_SERVERS).map((one) => ({ ...one, stderrTail: "" }));
+  return request.full
+    ? all
+    : all
+        .slice(0, SOME_SERVERS)
+        .map((one) => ({ ...one, languages: [], note: cutText(one.note ?? "", SERVER_NOTE), stderrTail: "" }));
 }
 
 /** The caller's own first, with their fences. */
