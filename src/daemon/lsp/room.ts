@@ -23,6 +23,8 @@ export interface LspDeps {
   readonly programs: Pick<Programs, "realpath">;
   /** Whether a path holds a protected name: such files outside are never read. */
   readonly isSensitive: (path: string) => boolean;
+  /** Absolute roots of every workspace of the host: what lies there is not read as a file outside of this one. Default none. */
+  readonly roots?: () => readonly string[];
 }
 
 /** Every action and who answers it. */

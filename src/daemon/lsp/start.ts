@@ -72,7 +72,7 @@ export function startLsp(deps: StartDeps): Lsp {
     idleMs: deps.idleMs,
     startsAtOnce: deps.startsAtOnce,
   });
-  return createLsp({ pool, clock, random: deps.random, fs, programs, isSensitive: deps.isSensitive });
+  return createLsp({ pool, clock, random: deps.random, fs, programs, isSensitive: deps.isSensitive, roots });
 }
 
 /** Servers that resolve symlinks speak of the root by its real path. */

@@ -2,7 +2,9 @@ import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { describe, expect, it } from "vitest";
+import { nodeFs, nodePrograms } from "../../../src/daemon/base/index.ts";
 import type { Found, LspAnswer, LspAsk } from "../../../src/daemon/lsp/index.ts";
+import { createOutside } from "../../../src/daemon/lsp/queries/outside.ts";
 import { DiskWorkspace, sha } from "../../helpers/lsp/disk-workspace.ts";
 import { fakeRow, openRoom, placesOf, question } from "../../helpers/lsp/room.ts";
 import { tempDir } from "../../helpers/temp.ts";
@@ -154,6 +156,56 @@ describe("locations", () => {
       "locations in files that you may not see are left out",
       "locations in protected files are left out",
     ]);
+  });
+
+  it("that a link from elsewhere leads to are the workspace's own, and seen by those who may see that path", async () => {
+    const files = { "a/a.fake": "outside_1\n", "b/b.fake": "def secret\n", "node_modules/box/c.fake": "def box\n" };
+    const workspace = new DiskWorkspace(tempDir("queries"), files);
+    const link = join(tempDir("links"), "link");
+    symlinkSync(workspace.root, link);
+    for (const root of [`/proc/self/root${workspace.root}`, link]) {
+      const { lsp } = openRoom([fakeRow()], { fake: { outside: `${root}/b/b.fake` } });
+      const ask = (over: Partial<LspAsk>) =>
+        lsp.ask(question(workspace, "definition", "a/a.fake", { line: 1, character: 1, ...over }));
+      expect(placesOf(await ask({}))).toEqual(["b/b.fake:1:1-1:1"]);
+      const narrow = await ask({ visible: (path) => path.startsWith("a/") });
+      expect(found(narrow, "locations").locations).toEqual({ items: [], total: 0 });
+      expect(narrow).toMatchObject({ partial: true, note: "locations in files that you may not see are left out" });
+    }
+  });
+
+  it("in another workspace have no view, but for packages installed there", async () => {
+    const other = tempDir("other");
+    mkdirSync(join(other, "node_modules/box"), { recursive: true });
+    for (const path of ["own.fake", "node_modules/box/box.fake"]) writeFileSync(join(other, path), "def box\n");
+    const workspace = new DiskWorkspace(tempDir("queries"), { "a.fake": "outside_1\n" });
+    const outside = createOutside({ fs: nodeFs, programs: nodePrograms, isSensitive: () => false, roots: () => [other] });
+    const text = (path: string) => outside.text(join(other, path), fakeRow(), workspace.root)?.text;
+    expect([text("own.fake"), text("node_modules/box/box.fake")]).toEqual([undefined, "def box\n"]);
+  });
+
+  it("outside with one very long line are shown from its beginning on", async () => {
+    const file = join(tempDir("library"), "long.fake");
+    writeFileSync(file, `${"x".repeat(2 * 1024 * 1024)}\nshort\n`);
+    const { lsp } = openRoom([fakeRow()], { fake: { outside: file } });
+    const workspace = new DiskWorkspace(tempDir("queries"), { "a.fake": "outside_1\n" });
+    const answer = await lsp.ask(question(workspace, "definition", "a.fake", { line: 1, character: 1 }));
+    const view = found(answer, "locations").locations.items[0]?.view ?? "";
+    const shown = await lsp.ask(question(workspace, "view", "", { view }));
+    expect(found(shown, "view").text).toBe("x".repeat(256 * 1024));
+    expect(shown).toMatchObject({ partial: true, note: "the beginning of line 1 of 2: it is too long to be shown" });
+  });
+
+  it("that could not be looked into are not named to who may not see them", async () => {
+    const workspace = new DiskWorkspace(tempDir("queries"), { "a/a.fake": "def x\n" });
+    workspace.write("b/b.fake", Buffer.from([0x20, 0x78, 0x20, 0xff, 0x00]));
+    const { lsp } = openRoom([fakeRow({ projects: "open" })]);
+    const note = async (over: Partial<LspAsk>) =>
+      (await lsp.ask(question(workspace, "references", "a/a.fake", { symbol: "x", ...over }))).note;
+    expect(await note({})).toBe("b/b.fake could not be looked into (BINARY_FILE)");
+    const narrow = await note({ visible: (path) => path.startsWith("a/") });
+    expect(narrow).toContain("a file that you may not see could not be looked into (BINARY_FILE)");
+    expect(narrow).not.toContain("b/b.fake");
   });
 
   it("outside are read by their id only, and only what is a program's text", async () => {

@@ -72,7 +72,8 @@ async function openOne(ground: Ground, path: string): Promise<boolean> {
     return true;
   } catch (thrown) {
     if (!(thrown instanceof GinError) || thrown.reason === "NOT_READY" || thrown.reason === "CANCELLED") throw thrown;
-    ground.partial(`${path} could not be looked into (${thrown.reason})`);
+    const what = ground.question.visible(path) ? path : "a file that you may not see";
+    ground.partial(`${what} could not be looked into (${thrown.reason})`);
     return false;
   }
 }

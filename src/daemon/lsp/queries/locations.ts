@@ -49,7 +49,7 @@ export function listed<T>({ most }: Pick<Ground, "most">, all: readonly T[]): Li
 
 /** One location; undefined for one that the caller may not see, which is noted. */
 export async function locationOf(ground: Ground, named: Named): Promise<Location | undefined> {
-  const path = ground.mirror.pathOf(named.uri);
+  const path = ground.mirror.pathOf(named.uri) ?? insideBy(ground, named.uri);
   if (path === undefined) return outsideOf(ground, named);
   if (!maySee(ground, path)) return undefined;
   const text = await ground.text(path);
@@ -93,10 +93,16 @@ function comparePlaces(a: Place, b: Place): number {
 /** An empty span at a text's beginning. */
 export const BEGINNING: Span = { start: { line: 1, character: 1 }, end: { line: 1, character: 1 } };
 
+/** The path of a file of the workspace that a server names by a link from elsewhere: it is seen by those who may see that path. */
+function insideBy({ room, question }: Ground, uri: string): string | undefined {
+  const file = fileOf(uri);
+  return file === undefined ? undefined : room.outside.inside(file, question.workspace.root);
+}
+
 function outsideOf(ground: Ground, { uri, range }: Named): Location {
   const { room, leased, question } = ground;
   const file = fileOf(uri);
-  const text = file === undefined ? undefined : room.outside.text(file, leased.spec);
+  const text = file === undefined ? undefined : room.outside.text(file, leased.spec, question.workspace.root);
   const name = file === undefined ? cutText(uri.replace(/^[^:]*:\/*/, ""), EXCERPT_CHARACTERS) : nameOf(file);
   const viewed = file === undefined || text === undefined ? undefined : { file, name, spec: leased.spec };
   const view = viewed === undefined ? "" : room.views.mint(question.workspace.rowid, viewed);

@@ -14,9 +14,12 @@ const KEPT_CHARACTERS = 16 * 1024 * 1024;
 export interface Outside {
   /**
    * The text of an absolute path. Undefined for what may not be read: nothing there, no plain file, not text, a protected name on the way, or not of
-   * the languages of the server that names it, also not by a link. So nobody reads by a program's imports what is no program.
+   * the languages of the server that names it, also not by a link. So nobody reads by a program's imports what is no program. Nor what is a workspace's, this one's
+   * (`root`) or another's, whatever name leads there: who may read that is said by its own rights. Packages installed in another one are everybody's.
    */
-  text(file: string, spec: ServerSpec): Text | undefined;
+  text(file: string, spec: ServerSpec, root: string): Text | undefined;
+  /** The path below a root of an absolute path that names it by a link, or by any other name of it; undefined for what lies elsewhere, or is not there. */
+  inside(file: string, root: string): string | undefined;
 }
 
 /** What reading needs. */
@@ -25,10 +28,12 @@ export interface OutsideParts {
   readonly programs: Pick<Programs, "realpath">;
   /** Whether a path holds a protected name. */
   readonly isSensitive: (path: string) => boolean;
+  /** Absolute roots of every workspace of the host; default none. */
+  readonly roots?: () => readonly string[];
 }
 
 /** Texts are kept by the file's own facts, so that a file that was replaced is read anew. */
-export function createOutside({ fs, programs, isSensitive }: OutsideParts): Outside {
+export function createOutside({ fs, programs, isSensitive, roots = () => [] }: OutsideParts): Outside {
   const kept = new Map<string, Text>();
   let characters = 0;
   const keep = (facts: string, text: Text): Text => {
@@ -41,10 +46,21 @@ export function createOutside({ fs, programs, isSensitive }: OutsideParts): Outs
     }
     return text;
   };
+  const below = (path: string, root: string): string | undefined => {
+    for (const one of [root, programs.realpath(root) ?? root]) if (path.startsWith(`${one}/`)) return path.slice(one.length + 1);
+    return undefined;
+  };
+  const isOurs = (path: string, root: string): boolean =>
+    below(path, root) !== undefined || (!PACKAGES.test(path) && roots().some((one) => below(path, one) !== undefined));
   return {
-    text(file, spec) {
+    inside(file, root) {
       const real = programs.realpath(file);
-      if (real === undefined || ![file, real].every((path) => isOf(spec, path) && !isSensitive(path))) return undefined;
+      return real === undefined ? undefined : below(real, root);
+    },
+    text(file, spec, root) {
+      const real = programs.realpath(file);
+      if (real === undefined || isOurs(real, root)) return undefined;
+      if (![file, real].every((path) => isOf(spec, path) && !isSensitive(path))) return undefined;
       return unlessUnreadable(() => {
         // Not to wait for whoever writes into a pipe.
         const fd = fs.openSync(real, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
