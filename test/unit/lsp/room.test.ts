@@ -26,6 +26,15 @@ function site(options: object = {}, row: Partial<ServerSpec> = {}, files: Readon
 const notReady = (state: string) => ({ reason: "NOT_READY", facts: { state, server: "fake" } });
 
 describe("an answer", () => {
+  it("is had by who waits for a server that somebody restarts: nobody but the caller gives a question up", async () => {
+    const { ask, sessions } = site({ on: { initialize: { do: "delay", ms: 300 } } });
+    const waiting = ask("hover", "a.fake", { line: 1, character: 5 });
+    await expect.poll(() => sessions[0]?.state).toBe("starting");
+    await ask("restart", "");
+    expect(await waiting).toMatchObject({ server: "fake", found: { text: "`def alpha`" } });
+    expect(sessions.length).toBe(2);
+  });
+
   it("says which server gave it, of which content and generation", async () => {
     const { ask, workspace } = site();
     const answer = await ask("references", "a.fake", { line: 1, symbol: "alpha" });

@@ -95,10 +95,10 @@ test("stopped before it was initialised: no politeness, no process; closed: no o
   await soon(() => expect(readFileSync(pidFile, "utf8")).toMatch(/^\d+\n/));
   const { pid } = session;
   const closed = session.close();
-  await expect(asked).rejects.toMatchObject({ reason: "CANCELLED" });
+  await expect(asked).rejects.toMatchObject({ reason: "NOT_READY", facts: { state: "stopped" } });
   await closed;
   expect([session.state, alive(pid as number)]).toEqual(["stopped", false]);
-  await expect(session.run(within())).rejects.toMatchObject({ reason: "CANCELLED" });
+  await expect(session.run(within())).rejects.toMatchObject({ reason: "NOT_READY", facts: { state: "stopped" } });
 });
 
 test("a caller that gives up while it starts leaves the start to the others", async () => {

@@ -40,7 +40,9 @@ export async function onGround<T>(
       });
     } catch (thrown) {
       // One that we ended ourselves (dependencies changed, somebody restarts it) is not the caller's to ask again; one that crashed may have by this very question.
-      if (!again || !ENDED.has(stateOf(thrown) ?? "") || session === undefined || CRASHED.has(session.state)) throw thrown;
+      const state = stateOf(thrown) ?? "";
+      if (!again || !(session === undefined ? state === "stopped" : ENDED.has(state) && !CRASHED.has(session.state)))
+        throw thrown;
     }
   }
 }

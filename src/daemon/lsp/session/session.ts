@@ -66,7 +66,9 @@ class ServerSession implements Session {
     // A caller sees one crash at most: what it asks for may be what ends the server.
     let tried = false;
     for (;;) {
-      if (this.#closed || deadline.signal.aborted) throw givenUp(this.server);
+      if (deadline.signal.aborted) throw givenUp(this.server);
+      // Who waits did not give up: another one is started for whoever asks again.
+      if (this.#closed) throw notReady(this.server, "stopped");
       const { state, startAtMs } = this.#machine;
       const run = this.current;
       if (run !== undefined && (state === "ready" || (state === "indexing" && evenIndexing))) return run;

@@ -87,7 +87,7 @@ export interface Session {
   readonly pid: number | undefined;
   /**
    * A run that can be asked, started when there is none. Waits for "ready" until the deadline; with `evenIndexing` any initialised run will do. Rejects
-   * with NOT_READY and its `state` ("starting", "indexing", "crashed", "broken"), CANCELLED.
+   * with NOT_READY and its `state` ("starting", "indexing", "crashed", "broken"; "stopped" once it is closed), CANCELLED.
    */
   run(deadline: Deadline, evenIndexing?: boolean): Promise<Run>;
   /** Whatever run there is now, initialised; undefined when there is none. */
