@@ -97,12 +97,29 @@ describe("diagnostics", () => {
     await expect(ask("a.fake", { timeoutMs: 1_000 })).rejects.toEqual(notReady("changing"));
   });
 
+  it("are all told, also those without a place, and without the workspace's own absolute path", async () => {
+    const { ask, fake, workspace } = site({}, { "a.fake": "a\n" });
+    await ask("a.fake");
+    const items = [
+      { message: `File '${workspace.root}/a.fake' is no module` },
+      { range: { start: { line: -1, character: -1 }, end: { line: -1, character: 0 } }, message: "syntax" },
+      {
+        range: { start: { line: 99, character: 9 }, end: { line: 0, character: 0 } },
+        message: { kind: "markdown", value: "beyond" },
+      },
+    ];
+    const action = { do: "answer", result: { kind: "full", items } };
+    await fake("fake/on", { method: "textDocument/diagnostic", action });
+    expect(said(await ask("a.fake"))).toEqual({ "a.fake": ["1:1 File 'a.fake' is no module", "1:1 syntax", "2:1 beyond"] });
+  });
+
   it("come with those of other files that the server told beside them", async () => {
     const { ask, fake, uri } = site({}, { "a.fake": "a\n", "b.fake": "b\n" });
     await ask("a.fake");
     const item = { range: { start: { line: 0, character: 0 }, end: { line: 0, character: 1 } }, message: "beside", severity: 2 };
     const relatedDocuments = {
       [uri("b.fake")]: { kind: "full", items: [item] },
+      [uri(".env")]: { kind: "full", items: [item] },
       "file:///elsewhere/c.fake": { kind: "full", items: [item] },
     };
     const result = { kind: "full", items: [], relatedDocuments };

@@ -320,4 +320,30 @@ describe("code actions", () => {
     await fake("fake/on", { method: "workspace/executeCommand", action: { do: "answer", result: null } });
     await expect(take()).rejects.toMatchObject({ reason: "LSP_REFUSED", message: expect.stringMatching(/comes to no edit/) });
   });
+
+  it("of a command that was given up are not taken for those of the next", async () => {
+    const files = { "a.py": "import b\n", "b.py": "b\n" };
+    const { ask, answers, fake, uri } = site({}, { id: "pyright", languages: { ".py": "python" } }, files);
+    await answers("workspace/executeCommand", { do: "silence" });
+    await expect(ask("organize_imports", "a.py", { timeoutMs: 500 })).rejects.toMatchObject({ facts: { state: "timed_out" } });
+    const edit = { changes: { [uri("a.py")]: [{ range: range(0, 0, 6), newText: "late" }] } };
+    const late = { do: "request", method: "workspace/applyEdit", params: { edit } };
+    await fake("fake/on", { method: "workspace/executeCommand", action: late });
+    await expect(ask("organize_imports", "b.py")).rejects.toMatchObject({
+      reason: "LSP_REFUSED",
+      message: expect.stringMatching(/an earlier command of it did not end/),
+    });
+    // What it answers with is of the command that was asked.
+    const own = { changes: { [uri("b.py")]: [{ range: range(0, 0, 1), newText: "c" }] } };
+    await fake("fake/on", { method: "workspace/executeCommand", action: { do: "answer", result: own } });
+    expect(textsOf(planIn(await ask("organize_imports", "b.py")))).toEqual({ "b.py": "c\n" });
+  });
+
+  it("name no file that the caller may not touch, whatever else is wrong with them", async () => {
+    const { rename } = site();
+    const authorise = (path: string): void => {
+      if (path === "deep/c.fake") throw new GinError("SCOPE_FORBIDDEN", "not yours");
+    };
+    await expect(rename("overlapping", { authorise })).rejects.toMatchObject({ message: expect.not.stringContaining("deep") });
+  });
 });

@@ -1,5 +1,6 @@
 import { GinError } from "../../base/index.ts";
 import { type Grounded, onGround } from "../queries/ground.ts";
+import { maySee } from "../queries/locations.ts";
 import { documentOf, type Ground, type Needs, type Room } from "../queries/types.ts";
 import type { Deadline } from "../session/types.ts";
 import type { AnswerFacts, FileDiagnostics, LspAnswer, LspAsk } from "../types.ts";
@@ -60,7 +61,12 @@ function onFile(room: Room, question: LspAsk, deadline: Deadline): Promise<Groun
     const { path, text } = document;
     const server = ground.leased.spec.id;
     const { items, related } = await judge({ mirror: ground.mirror, clock: ground.clock, server }, document, deadline);
-    const file = { path, sha256: text.sha256, server, diagnostics: diagnosticsIn(items, text, ground.encoding) };
+    const file = {
+      path,
+      sha256: text.sha256,
+      server,
+      diagnostics: diagnosticsIn(items, text, ground.encoding, ground.question.workspace.root),
+    };
     const others: FileDiagnostics[] = [];
     for (const [uri, told] of related) {
       const other = await toldOf(ground, uri, told);
@@ -73,11 +79,16 @@ function onFile(room: Room, question: LspAsk, deadline: Deadline): Promise<Groun
 /** What a server told of another file; undefined for one outside, or that the caller may not see. */
 export async function toldOf(ground: Ground, uri: string, items: readonly unknown[]): Promise<FileDiagnostics | undefined> {
   const path = ground.mirror.pathOf(uri);
-  if (path === undefined || !ground.question.visible(path)) return undefined;
+  if (path === undefined || !ground.question.visible(path) || !maySee(ground, path)) return undefined;
   const text = await ground.text(path);
   if (text === undefined) return undefined;
   const server = ground.leased.spec.id;
-  return { path, sha256: text.sha256, server, diagnostics: diagnosticsIn(items, text, ground.encoding) };
+  return {
+    path,
+    sha256: text.sha256,
+    server,
+    diagnostics: diagnosticsIn(items, text, ground.encoding, ground.question.workspace.root),
+  };
 }
 
 /** A file of which nothing is known, and why: "not_covered" by any server, a server's state, or a reason. */

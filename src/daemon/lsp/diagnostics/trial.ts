@@ -50,7 +50,12 @@ export async function tryTexts({ clock }: Pick<Room, "clock">, trying: Trying, d
       : deadline.atMs;
     const judged = await judge(asked, document, { ...deadline, atMs });
     const { text } = document;
-    return { path, sha256: text.sha256, server: spec.id, diagnostics: diagnosticsIn(judged.items, text, run.encoding) };
+    return {
+      path,
+      sha256: text.sha256,
+      server: spec.id,
+      diagnostics: diagnosticsIn(judged.items, text, run.encoding, mirror.workspace.root),
+    };
   };
   const lookAt = async (path: string): Promise<FileDiagnostics | undefined> => {
     try {

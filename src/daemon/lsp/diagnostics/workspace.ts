@@ -51,7 +51,12 @@ async function ofServer(ground: Ground): Promise<readonly FileDiagnostics[]> {
       await ground.text(path);
       const judged = await judge({ mirror: ground.mirror, clock: ground.clock, server }, document, ground.deadline);
       const { text } = document;
-      return { path, sha256: text.sha256, server, diagnostics: diagnosticsIn(judged.items, text, ground.encoding) };
+      return {
+        path,
+        sha256: text.sha256,
+        server,
+        diagnostics: diagnosticsIn(judged.items, text, ground.encoding, ground.question.workspace.root),
+      };
     } catch (thrown) {
       if (!(thrown instanceof GinError) || thrown.reason === "CANCELLED") throw thrown;
       return refusedFile(path, thrown);

@@ -3,6 +3,7 @@ import { cutText, GinError } from "../../base/index.ts";
 import { judge, pulls } from "../diagnostics/index.ts";
 import { hasAbility } from "../queries/abilities.ts";
 import { handlerOf } from "../queries/ground.ts";
+import { said } from "../queries/locations.ts";
 import { placeOf } from "../queries/place.ts";
 import { comparePositions, isObject, objectsOf, type Raw, rangeOf, textOf } from "../queries/raw.ts";
 import { type Ability, documentOf, type Ground } from "../queries/types.ts";
@@ -77,7 +78,7 @@ export async function offeredAt(ground: Ground, { span, only }: Subject): Promis
     const ordinal = counts.get(name) ?? 0;
     counts.set(name, ordinal + 1);
     const id = idOf(text.sha256, { span, only }, `${name}\n${ordinal}`);
-    const action = { id, title: cutText(title, TITLE_CHARACTERS), kind, preferred: raw["isPreferred"] === true };
+    const action = { id, title: cutText(said(ground, title), TITLE_CHARACTERS), kind, preferred: raw["isPreferred"] === true };
     return [{ action: { ...action, disabled: disabledOf(ground, raw) }, raw }];
   });
 }

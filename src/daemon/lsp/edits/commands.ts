@@ -21,6 +21,9 @@ export interface ServerCommand {
 /** Those under way, by run: an edit a server wants made does not say which command it is of. */
 const UNDER_WAY = new WeakMap<object, Promise<unknown>>();
 
+/** Runs with a command that was given up: what they want made later may be of that one. */
+const LEFT = new WeakSet<object>();
+
 /** Whether running it does nothing but work out an edit. */
 export function onlyEdits(server: string, { command }: ServerCommand): boolean {
   return EDITING[server]?.includes(command) === true;
@@ -60,14 +63,17 @@ export function whyNot({ command }: ServerCommand): string {
 }
 
 async function captured(ground: Ground, command: ServerCommand): Promise<unknown> {
+  const { run } = ground.mirror;
+  const { id } = ground.leased.spec;
   const edits: unknown[] = [];
-  const off = ground.mirror.run.on("workspace/applyEdit", (params) => {
-    for (const { edit } of objectsOf(params)) edits.push(edit);
+  const off = run.on("workspace/applyEdit", (params) => {
+    if (!LEFT.has(run)) for (const { edit } of objectsOf(params)) edits.push(edit);
   });
   try {
     const result = await ground.request("workspace/executeCommand", command);
     if (isObject(result) && ("changes" in result || "documentChanges" in result)) edits.push(result);
   } catch (thrown) {
+    if (thrown instanceof GinError && (thrown.reason === "CANCELLED" || thrown.reason === "NOT_READY")) LEFT.add(run);
     // That it may not make the edit is an error to some; the edit is here.
     if (!(thrown instanceof GinError) || thrown.reason !== "LSP_REFUSED" || edits.length === 0) throw thrown;
   } finally {
@@ -75,7 +81,10 @@ async function captured(ground: Ground, command: ServerCommand): Promise<unknown
   }
   // Some want it made and answer with it as well.
   if (new Set(edits.map((edit) => JSON.stringify(edit))).size > 1) {
-    throw refusedEdit(ground.leased.spec.id, `${command.command} makes several edits one after the other`);
+    throw refusedEdit(id, `${command.command} makes several edits one after the other`);
+  }
+  if (edits.length === 0 && LEFT.has(run)) {
+    throw refusedEdit(id, `an earlier command of it did not end, so that its edits cannot be told apart: restart it`);
   }
   return edits[0];
 }

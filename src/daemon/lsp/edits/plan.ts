@@ -87,14 +87,16 @@ function draftFiles({ question: { workspace }, mirror, synced, ...ground }: Grou
 }
 
 /** The path of a file that may be edited. What is outside is named by its last name: where it is, is nobody's business. */
-function pathOf({ mirror, leased, question: { workspace } }: Ground, uri: string): string {
+function pathOf({ mirror, leased, question: { workspace, authorise } }: Ground, uri: string): string {
   const path = mirror.pathOf(uri);
   if (path === undefined) {
     const name = /[^/\\]*$/.exec(uri.replace(/[/\\]+$/, ""))?.[0] ?? "";
     throw refusedEdit(leased.spec.id, `it touches a file outside of the workspace (${decoded(name)})`);
   }
-  // Throws for protected names.
-  return workspace.canonical(path);
+  // Throws for protected names. What may not be touched is not named in any other refusal either.
+  const canonical = workspace.canonical(path);
+  authorise(canonical);
+  return canonical;
 }
 
 function decoded(name: string): string {
