@@ -361,7 +361,7 @@ describe("starts", () => {
   it("go on a few at a time; who waits too long is told so", async () => {
     const { pool, sessions } = open({
       startsAtOnce: 1,
-      options: ({ server }) => (server === "one" ? { initializeMs: 2_000 } : {}),
+      options: ({ server }) => (server === "one" ? { on: { initialize: { do: "delay", ms: 1_500 } } } : {}),
     });
     const workspace = workspaceOf(1, []);
     const slow = ask(pool, workspace, "a.one");
