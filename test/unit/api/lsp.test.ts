@@ -127,6 +127,32 @@ describe("an edit that is saved", () => {
     expect(fixed.error.reason).toBe("STALE_CONTENT");
   });
 
+  it("by a line is not planned anew for another content of that file: something else may stand there", async () => {
+    const asked: (string | undefined)[] = [];
+    const plan: EditPlan = {
+      title: "t",
+      edits: [{ path: "b.ts", expect: sha("y\n"), content: Buffer.from("z\n") }],
+      files: [],
+      verify: async () => ({ introduced: [], resolved: 0, note: "" }),
+    };
+    const lsp: Lsp = {
+      ...noServers(),
+      async ask({ ifHash }) {
+        asked.push(ifHash);
+        if (ifHash !== undefined && asked.length > 2) throw new GinError("STALE_CONTENT", "a.ts has another content");
+        const facts = { server: "fake", serverVersion: "", state: "ready", generation: 1, partial: false, note: "" } as const;
+        return { ...facts, sha256: sha("x\n"), found: { kind: "edit", plan } };
+      },
+    };
+    const site = await open(lsp);
+    for (const [path, text] of Object.entries({ "a.ts": "x\n", "b.ts": "raced\n" })) writeFileSync(join(site.root, path), text);
+    const byLine = { action: "rename", path: "a.ts", line: 1, character: 1, new_name: "y", apply: true };
+    expect((await site.call("Lsp", { ...byLine, request_id: "r-1" })).error.reason).toBe("STALE_CONTENT");
+    expect(asked).toEqual([undefined, sha("x\n"), sha("x\n")]);
+    expect((await site.call("Lsp", { ...RENAME, apply: true, request_id: "r-2" })).error.reason).toBe("STALE_CONTENT");
+    expect(asked.slice(3)).toEqual([undefined, undefined, undefined]);
+  });
+
   it("stands whatever the server says afterwards, and its replay says what was stored", async () => {
     let root = "";
     const site = await open(

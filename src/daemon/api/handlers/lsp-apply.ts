@@ -36,8 +36,9 @@ export async function applyEdit(
   requireScope(call.caller, "save");
   checkSize("save_message_bytes", utf8Bytes(request.message), "message");
   fenceOf(request.leaseIncarnation, request.leaseEpoch);
+  let asked = question;
   for (let attempt = 1; ; attempt += 1) {
-    const answer = await ground.lsp.ask(question);
+    const answer = await ground.lsp.ask(asked);
     const plan = planOf(answer);
     const respond = (outcome: SaveOutcome | undefined, verified?: Verified) => answering({ answer, outcome, verified });
     if (plan.edits.length === 0) {
@@ -52,6 +53,8 @@ export async function applyEdit(
     } catch (thrown) {
       const raced = thrown instanceof GinError && thrown.reason === "STALE_CONTENT";
       if (!raced || attempt === ATTEMPTS || question.ifHash !== undefined) throw thrown;
+      // A line is one of the content it was asked about: something else may stand there by now.
+      if (question.line !== undefined && answer.sha256 !== "") asked = { ...question, ifHash: answer.sha256 };
     }
   }
 }
