@@ -4,7 +4,7 @@ import { createPool } from "./pool/pool.ts";
 import type { ServerOverride } from "./pool/types.ts";
 import { createLsp } from "./room.ts";
 import { createSession, residentBytes } from "./session/index.ts";
-import { discover, safePath } from "./table/discover.ts";
+import { discover, leadsInside, safePath } from "./table/discover.ts";
 import { launchOf } from "./table/launch.ts";
 import { languageOf, SERVERS } from "./table/servers.ts";
 import type { Lsp } from "./types.ts";
@@ -51,7 +51,12 @@ export function startLsp(deps: StartDeps): Lsp {
     discover: (spec) => discover(spec, finding),
     disabled: ({ id }) => overrides[id]?.disabled === true,
     launch: (spec, found, workspace, folder) =>
-      launchOf(spec, found, workspace, folder, { environment, path: () => safePath(finding), overrides }),
+      launchOf(spec, found, workspace, folder, {
+        environment,
+        path: () => safePath(finding),
+        inside: (value) => leadsInside(value, finding),
+        overrides,
+      }),
     session: (launch) => createSession(launch, { clock, commands, log, processId: deps.processId, version: deps.version }),
     dependencies: (workspace, folder) => createDependencies({ fs, root: workspace.root, folders: ["", folder] }),
     mirror: ({ run, workspace, spec, folder, since, dependencies, stop }) =>

@@ -3,7 +3,7 @@ import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { nodePrograms } from "../../../src/daemon/base/index.ts";
-import { type DiscoverDeps, discover, safePath } from "../../../src/daemon/lsp/table/discover.ts";
+import { type DiscoverDeps, discover, leadsInside, safePath } from "../../../src/daemon/lsp/table/discover.ts";
 import { launchOf } from "../../../src/daemon/lsp/table/launch.ts";
 import { languageOf, languagesOf, SERVERS, serverNamed, serversFor } from "../../../src/daemon/lsp/table/servers.ts";
 import { LSP_SERVER_IDS } from "../../../src/paths/index.ts";
@@ -119,6 +119,26 @@ describe("a launch", () => {
 
   it("passes on PATH, HOME and what the row names, and nothing else of the daemon's environment", () => {
     expect(launch("gopls", true).env).toEqual({ PATH: "/usr/bin", HOME: "/home/u", GOPATH: "/go", GOPROXY: "https://p" });
+  });
+
+  it("passes no toolchain on that lies in a workspace, also by a symlink, unless the workspace is trusted", () => {
+    const root = tempDir("root");
+    mkdirSync(join(root, ".venv"));
+    const link = join(tempDir("links"), "venv");
+    symlinkSync(join(root, ".venv"), link);
+    const inside = (value: string) => leadsInside(value, deps({ roots: () => [root] }));
+    const passed = (trusted: boolean, value: string) =>
+      launchOf(row("pylsp"), found, { root: "/w", trusted }, "", {
+        environment: { VIRTUAL_ENV: value, HOME: root },
+        path: () => [],
+        inside,
+        overrides: {},
+      }).env;
+    for (const value of [join(root, ".venv"), link, `/usr:${link}`]) {
+      expect(passed(false, value)).toEqual({ PATH: "", HOME: root, PYTHONSAFEPATH: "1" });
+      expect(passed(true, value)).toEqual({ PATH: "", HOME: root, VIRTUAL_ENV: value });
+    }
+    expect(passed(false, "/usr").VIRTUAL_ENV).toBe("/usr");
   });
 
   it("lays what keeps it from running code over everything, the owner's word too, for an untrusted workspace alone", () => {

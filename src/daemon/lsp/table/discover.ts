@@ -42,6 +42,15 @@ export function safePath(deps: Pick<DiscoverDeps, "programs" | "path" | "roots">
   });
 }
 
+/** Whether a value, or a part of it between colons, is a path that leads into a workspace, also by a symlink. */
+export function leadsInside(value: string, deps: Pick<DiscoverDeps, "programs" | "roots">): boolean {
+  const roots = realRoots(deps);
+  return value
+    .split(":")
+    .filter(isAbsolute)
+    .some((path) => within(path, roots) || within(deps.programs.realpath(path) ?? path, roots));
+}
+
 function locate(program: string, deps: DiscoverDeps): string | undefined {
   if (program.startsWith("gin:")) {
     const [name = "", ...rest] = program.slice("gin:".length).split("/");

@@ -16,6 +16,8 @@ export interface LaunchDeps {
   readonly environment: { readonly [name: string]: string | undefined };
   /** Directories a server may find programs in. */
   readonly path: () => readonly string[];
+  /** Whether a variable's value leads into a workspace; default never. */
+  readonly inside?: (value: string) => boolean;
   readonly overrides: { readonly [server: string]: ServerOverride | undefined };
 }
 
@@ -37,7 +39,7 @@ export function launchOf(
   return {
     server: spec.id,
     command: found.command,
-    env: { ...passedOn(spec, deps), ...spec.env, ...override?.env, ...untrusted.env },
+    env: { ...passedOn(spec, workspace.trusted, deps), ...spec.env, ...override?.env, ...untrusted.env },
     directory: folder === "" ? workspace.root : join(workspace.root, folder),
     initializationOptions: options.reduce(overlay, undefined),
     settings: (section) => sectionOf(settings, section),
@@ -47,11 +49,16 @@ export function launchOf(
   };
 }
 
-function passedOn(spec: ServerSpec, { environment, path }: LaunchDeps): Record<string, string> {
+/** What names a toolchain or an environment is not passed on when that lies in a workspace and this one is not trusted: its programs would be run. */
+function passedOn(spec: ServerSpec, trusted: boolean, { environment, path, inside }: LaunchDeps): Record<string, string> {
   const env: Record<string, string> = { PATH: path().join(":") };
-  for (const name of [...PASSED, ...(spec.passes ?? [])]) {
+  for (const name of PASSED) {
     const value = environment[name];
     if (value !== undefined) env[name] = value;
+  }
+  for (const name of spec.passes ?? []) {
+    const value = environment[name];
+    if (value !== undefined && (trusted || inside?.(value) !== true)) env[name] = value;
   }
   return env;
 }

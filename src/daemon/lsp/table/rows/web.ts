@@ -4,7 +4,8 @@ import type { ServerSpec } from "../types.ts";
 const FILES_ONLY = { handledSchemaProtocols: ["file"] };
 
 /** A proxy nobody listens at: what would be fetched through it is not. */
-const NO_NETWORK = { proxy: "http://127.0.0.1:9", proxyStrictSSL: true };
+const NOBODY = "http://127.0.0.1:9";
+const NO_NETWORK = { proxy: NOBODY, proxyStrictSSL: true };
 
 /** Servers of the web's languages. */
 export const webServers: readonly ServerSpec[] = [
@@ -109,7 +110,11 @@ export const webServers: readonly ServerSpec[] = [
         kubernetesCRDStore: { enable: false },
       },
     },
-    untrusted: { settings: { http: NO_NETWORK } },
+    // In its environment too: what is asked at first may be answered before it has read its settings.
+    untrusted: {
+      settings: { http: NO_NETWORK },
+      env: { HTTP_PROXY: NOBODY, HTTPS_PROXY: NOBODY, http_proxy: NOBODY, https_proxy: NOBODY, NO_PROXY: "", no_proxy: "" },
+    },
     runs: "nothing; of a trusted workspace it fetches the schemas that files name by http, else none",
     wholeProject: true,
     workspaceSymbols: false,
