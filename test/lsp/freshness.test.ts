@@ -61,6 +61,7 @@ describe.concurrent("what is asked after an edit is answered of that edit, whoev
       console.log(`${server}: ${JSON.stringify(tally)}`);
       if (tally === undefined) throw new Error(`no rounds of ${server}`);
       expect(tally.wrong).toEqual([]);
+      expect(tally.failed).toBeLessThanOrEqual(ROUNDS * 0.1);
       expect(tally.late).toBe(ROUNDS);
       expect(tally.lateNotReady.length / tally.late, tally.lateNotReady.join("\n")).toBeLessThanOrEqual(0.02);
     },

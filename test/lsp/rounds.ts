@@ -17,6 +17,8 @@ export interface Tally {
   /** Answers that were right, and those that said that they may not be whole. */
   right: number;
   partial: number;
+  /** Answers in which the server itself says that it failed over this content. */
+  failed: number;
   /** Each a sentence. */
   readonly wrong: string[];
   /** Questions asked at once and refused as NOT_READY. */
@@ -129,6 +131,7 @@ const emptyTally = (): Tally => ({
   rounds: 0,
   right: 0,
   partial: 0,
+  failed: 0,
   wrong: [],
   notReadyAtOnce: [],
   late: 0,
@@ -166,11 +169,16 @@ async function askAll({ at, ask }: Course, tally: Tally, subject: Prepared, slot
     }
     const error = judge(reply.answer);
     if (error === undefined) tally.right += 1;
+    else if (hasFailed(reply.answer)) tally.failed += 1;
     // It says that it does not know everything: that is no lie.
     else if (reply.answer.partial && question.action === "references" && lessThan(reply.answer, error)) tally.partial += 1;
     else tally.wrong.push(`${what}: ${error}${reply.answer.partial ? ` (partial: ${reply.answer.note})` : ""}`);
   }
 }
+
+/** What pyflakes says when the parser of Python 3.11.2 stumbles over itself in two threads (CPython issue 106905): no list, but no list of this text. */
+const hasFailed = ({ diagnostics }: LspResponse): boolean =>
+  diagnostics.some((file) => file.diagnostics.some(({ message }) => message === "problem decoding source"));
 
 /** Whether a partial answer is only short of some: every place it names holds the name. */
 function lessThan(answer: LspResponse, error: string): boolean {

@@ -14,7 +14,7 @@ const INSTALL: Readonly<Record<string, string>> = {
 };
 
 /** Directories where `go install` puts programs that are in no PATH. */
-const GO_BIN = [process.env.GOBIN, join(process.env.GOPATH ?? join(process.env.HOME ?? "/", "go"), "bin"), "/tmp/gobin"];
+const GO_BIN = [process.env.GOBIN, join(process.env.GOPATH ?? join(process.env.HOME ?? "/", "go"), "bin")];
 
 /** PATH with what `go install` made behind it. */
 export const wholePath = [serverPath, ...GO_BIN.filter((one) => one !== undefined)].join(delimiter);
