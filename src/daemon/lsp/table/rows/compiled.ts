@@ -11,6 +11,8 @@ export const compiledServers: readonly ServerSpec[] = [
     folder: "root",
     // It keeps questions until its packages are loaded.
     readiness: { kind: "answers" },
+    // What it pushes comes in two parts, the first of which is often empty: a file would be said to have nothing.
+    initializationOptions: { pullDiagnostics: true },
     untrusted: {
       // No compiler for cgo, no toolchain or module that the project asks for, no driver found in PATH.
       env: { CGO_ENABLED: "0", GOTOOLCHAIN: "local", GOPROXY: "off", GOPACKAGESDRIVER: "off", GOFLAGS: "" },
