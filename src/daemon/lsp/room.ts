@@ -11,6 +11,7 @@ import {
   Projects,
   queryHandlers,
   type Room,
+  withoutRoot,
 } from "./queries/index.ts";
 import type { Lsp, LspAnswer, LspAsk } from "./types.ts";
 
@@ -55,7 +56,13 @@ export function createLsp(deps: LspDeps): Lsp {
     projects: new Projects(),
   };
   return {
-    ask: (question) => ask(room, question),
+    async ask(question) {
+      try {
+        return await ask(room, question);
+      } catch (thrown) {
+        throw withoutPaths(thrown, question.workspace.root);
+      }
+    },
     servers: (workspace) => pool.status(workspace),
     onServer: (listener) => pool.onStatus(listener),
     async detach(workspace) {
@@ -96,4 +103,13 @@ function canonical(question: LspAsk): LspAsk {
     ...(paths === undefined ? {} : { paths: paths.map(allowed) }),
     ...(edits === undefined ? {} : { edits: edits.map((edit) => ({ ...edit, path: allowed(edit.path) })) }),
   };
+}
+
+/** A server's own refusal says what it likes, absolute paths too: without that of the workspace. */
+function withoutPaths(thrown: unknown, root: string): unknown {
+  if (!(thrown instanceof GinError) || thrown.reason !== "LSP_REFUSED") return thrown;
+  const { reason, message, suggestion, facts } = thrown;
+  const told = facts["message"];
+  if (typeof told !== "string") return thrown;
+  return new GinError(reason, message, suggestion, { facts: { ...facts, message: withoutRoot(root, told) }, cause: thrown });
 }

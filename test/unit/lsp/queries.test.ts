@@ -34,6 +34,12 @@ function found<K extends Found["kind"]>(answer: LspAnswer, kind: K): Extract<Fou
 }
 
 describe("a place", () => {
+  it("that neither calls nor is called is said to be so", async () => {
+    const { ask } = site(says("textDocument/prepareCallHierarchy", null));
+    const answer = await ask("incoming_calls", "a.fake", { symbol: "shut" });
+    expect([found(answer, "calls").calls.total, answer.note]).toEqual([0, "to fake nothing at that place calls or is called"]);
+  });
+
   it("is a whole word on a line, whichever of several the server knows", async () => {
     const { ask } = site({}, { "a.fake": "def open\n", "b.fake": "reopen open_ 😀open opener\n" });
     expect(placesOf(await ask("definition", "b.fake", { line: 1, symbol: "open" }))).toEqual(["a.fake:1:5-1:9"]);
@@ -172,6 +178,27 @@ describe("locations", () => {
       expect(found(narrow, "locations").locations).toEqual({ items: [], total: 0 });
       expect(narrow).toMatchObject({ partial: true, note: "locations in files that you may not see are left out" });
     }
+  });
+
+  it("and what a server refuses with tell no absolute path of the workspace", async () => {
+    const workspace = new DiskWorkspace(tempDir("queries"), { "a.fake": "def x\n" });
+    const uri = pathToFileURL(join(workspace.root, "a.fake")).href;
+    const path = join(workspace.root, "a.fake");
+    const { lsp } = openRoom([fakeRow()], {
+      fake: {
+        on: {
+          "textDocument/hover": { do: "error", code: -32603, message: `no package for ${uri} (${path})` },
+          "textDocument/completion": { do: "answer", result: [{ label: "x", detail: `from ${path}` }] },
+        },
+      },
+    });
+    const at = { line: 1, character: 5 };
+    await expect(lsp.ask(question(workspace, "hover", "a.fake", at))).rejects.toMatchObject({
+      reason: "LSP_REFUSED",
+      facts: { server: "fake", code: -32603, message: "no package for a.fake (a.fake)" },
+    });
+    const { completions } = found(await lsp.ask(question(workspace, "completion", "a.fake", at)), "completions");
+    expect(completions.items.map(({ detail }) => detail)).toEqual(["from a.fake"]);
   });
 
   it("in another workspace have no view, but for packages installed there", async () => {

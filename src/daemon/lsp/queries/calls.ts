@@ -24,6 +24,8 @@ function callsOf(method: string, end: "from" | "to"): Handler {
     async find(ground) {
       if (end === "from") await coverUses(ground);
       const items = objectsOf(await ground.request(PREPARE.method, placeParams(ground)));
+      // No calls of what can have none is no "nobody calls it".
+      if (items.length === 0) ground.note(`to ${ground.leased.spec.id} nothing at that place calls or is called`);
       const answers = await Promise.all(
         items.map(async (item) => ({ item, calls: objectsOf(await ground.request(method, { item })) })),
       );

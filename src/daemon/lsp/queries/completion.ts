@@ -2,8 +2,9 @@ import { cutText } from "../../base/index.ts";
 import type { Completion } from "../types.ts";
 import { handlerOf } from "./ground.ts";
 import { completionKind } from "./kinds.ts";
+import { said } from "./locations.ts";
 import { isObject, objectsOf, type Raw, textOf } from "./raw.ts";
-import { type Ability, placeParams } from "./types.ts";
+import { type Ability, type Ground, placeParams } from "./types.ts";
 
 /** Completions that are told; thousands are offered where any name may stand. */
 const MOST_COMPLETIONS = 200;
@@ -25,18 +26,18 @@ export const completion = handlerOf({
     if (isObject(answer) && answer["isIncomplete"] === true) ground.partial("the server has more: type further");
     const keyed = all.map((raw, index) => ({ raw, key: textOf(raw["sortText"]) || textOf(raw["label"]), index }));
     keyed.sort((a, b) => (a.key === b.key ? a.index - b.index : a.key < b.key ? -1 : 1));
-    const items = keyed.slice(0, MOST_COMPLETIONS).map(({ raw }) => completionOf(raw));
+    const items = keyed.slice(0, MOST_COMPLETIONS).map(({ raw }) => completionOf(ground, raw));
     return { kind: "completions", completions: { items, total: all.length } };
   },
 });
 
-function completionOf(raw: Raw): Completion {
+function completionOf(ground: Ground, raw: Raw): Completion {
   const label = textOf(raw["label"]);
   const edit = isObject(raw["textEdit"]) ? textOf(raw["textEdit"]["newText"]) : "";
   return {
     label: cutText(label, TEXT_CHARACTERS),
     kind: completionKind(raw["kind"]),
-    detail: cutText(textOf(raw["detail"]), TEXT_CHARACTERS),
+    detail: cutText(said(ground, textOf(raw["detail"])), TEXT_CHARACTERS),
     insertText: cutText(edit || textOf(raw["insertText"]) || label, TEXT_CHARACTERS),
   };
 }

@@ -12,6 +12,7 @@ import { view } from "./view.ts";
 import { workspaceSymbols } from "./workspace-symbols.ts";
 
 export { located } from "./locate.ts";
+export { withoutRoot } from "./locations.ts";
 export { createOutside, type OutsideParts } from "./outside.ts";
 export { Projects } from "./projects.ts";
 export type * from "./types.ts";

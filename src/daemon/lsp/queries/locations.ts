@@ -1,6 +1,7 @@
 import type { Range } from "vscode-languageserver-protocol";
 import { cutText, GinError } from "../../base/index.ts";
 import type { Text } from "../mirror/types.ts";
+import { fileUri } from "../mirror/uri.ts";
 import type { Listed, Location, Place, Span } from "../types.ts";
 import { fileOf, nameOf } from "./outside.ts";
 import { objectsOf, type Raw, rangeOf } from "./raw.ts";
@@ -142,5 +143,10 @@ function placeKey({ line, character }: Place): string {
 
 /** What a server says, without the absolute path of the workspace. */
 export function said({ question }: Pick<Ground, "question">, text: string): string {
-  return text.replaceAll(`${question.workspace.root}/`, "");
+  return withoutRoot(question.workspace.root, text);
+}
+
+/** A text without the absolute path of a root, be it in a URI. */
+export function withoutRoot(root: string, text: string): string {
+  return text.replaceAll(`${fileUri(root)}/`, "").replaceAll(`${root}/`, "");
 }

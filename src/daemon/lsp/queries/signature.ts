@@ -2,8 +2,9 @@ import { cutText } from "../../base/index.ts";
 import type { Signature } from "../types.ts";
 import { handlerOf } from "./ground.ts";
 import { contentsOf } from "./hover.ts";
+import { said } from "./locations.ts";
 import { isObject, objectsOf, type Raw, textOf } from "./raw.ts";
-import { type Ability, placeParams } from "./types.ts";
+import { type Ability, type Ground, placeParams } from "./types.ts";
 
 /** Signatures that are told, and characters of each one's documentation. */
 const MOST_SIGNATURES = 50;
@@ -28,16 +29,16 @@ export const signature = handlerOf({
     const parameter = numberOf(answer["activeParameter"]);
     return {
       kind: "signatures",
-      signatures: all.slice(0, MOST_SIGNATURES).map((raw, index) => signatureOf(raw, index === active, parameter)),
+      signatures: all.slice(0, MOST_SIGNATURES).map((raw, index) => signatureOf(ground, raw, index === active, parameter)),
     };
   },
 });
 
-function signatureOf(raw: Raw, active: boolean, parameter: number): Signature {
+function signatureOf(ground: Ground, raw: Raw, active: boolean, parameter: number): Signature {
   const label = textOf(raw["label"]);
   return {
     label,
-    documentation: cutText(contentsOf(raw["documentation"]), DOCUMENTATION_CHARACTERS),
+    documentation: cutText(said(ground, contentsOf(raw["documentation"])), DOCUMENTATION_CHARACTERS),
     parameters: objectsOf(raw["parameters"] ?? []).map((one) => parameterOf(one["label"], label)),
     active,
     activeParameter: typeof raw["activeParameter"] === "number" ? numberOf(raw["activeParameter"]) : parameter,
