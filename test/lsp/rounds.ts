@@ -90,6 +90,10 @@ export interface Course {
   readonly subjects: readonly Prepared[];
   readonly ask: (question: Question) => Promise<Reply>;
   readonly rounds: number;
+  /** Milliseconds after an edit at which it is asked about again; 2,000. */
+  readonly lateMs?: number;
+  /** Ends the rounds before their number. */
+  readonly enough?: () => boolean;
 }
 
 /**
@@ -108,10 +112,10 @@ async function roundsOf(course: Course, subject: Prepared): Promise<Tally> {
   const late = async (): Promise<void> => {
     const next = due.shift();
     if (next === undefined) return;
-    await wait(Math.max(0, LATE_MS - (performance.now() - next.editedMs)));
+    await wait(Math.max(0, (course.lateMs ?? LATE_MS) - (performance.now() - next.editedMs)));
     await askAll(course, tally, subject, next.slot, "later");
   };
-  for (let round = 0; round < course.rounds; round++) {
+  for (let round = 0; round < course.rounds && course.enough?.() !== true; round++) {
     const slot = slots[round % slots.length] ?? "";
     const way = ways[(round + Math.floor(round / ways.length)) % ways.length] ?? "save";
     // Its edit before must have been asked about.

@@ -342,6 +342,20 @@ describe("a server that does not read", () => {
     expect(stopped).toEqual(["it does not read what it is sent"]);
   });
 
+  test("a server that ends while who asks waits for the settle has crashed: nobody gave up", async () => {
+    const { workspace, mirror } = mirrorSite();
+    const began = new Promise<void>((resolve) => {
+      workspace.beforeSettle = () => {
+        resolve();
+        return new Promise(() => {});
+      };
+    });
+    const both = [mirror.sync(later()), mirror.sync(later())];
+    await began;
+    mirror.close();
+    for (const one of both) await expect(one).rejects.toMatchObject({ reason: "NOT_READY", facts: { state: "crashed" } });
+  });
+
   test("after close nothing is asked", async () => {
     const { mirror } = mirrorSite();
     mirror.close();

@@ -89,7 +89,10 @@ export class Sync {
 
   close(): void {
     this.#unhear();
-    this.#running?.abort.abort();
+    // Nobody who waits for it gave up: it is the server that is no more.
+    const running = this.#running;
+    running?.reject(notReady(this.#parts.server, "crashed", "the language server has ended"));
+    running?.abort.abort();
   }
 
   /** When nobody wants a batch any more it is given up, and who comes then must not get that one. */
