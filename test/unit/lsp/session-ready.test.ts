@@ -1,3 +1,5 @@
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import { expect, test } from "vitest";
 import type { Readiness, Session } from "../../../src/daemon/lsp/session/index.ts";
 import { fakeSession, within } from "../../helpers/lsp/session.ts";
@@ -121,4 +123,25 @@ test("the server's own way: it registers the work, does it, and is asked when it
   session.onState((state) => states.push(state));
   expect((await session.run(within())).number).toBe(1);
   expect(states).toEqual(["starting", "indexing", "ready"]);
+});
+
+test("who waited in vain is not kept while it goes on indexing", async () => {
+  const readiness = { kind: "progress", matches: /^Indexing/, graceMs: 20_000 } as const;
+  const session = fakeSession({ progress: { ms: null } }, { readiness });
+  await session.run(within(), true);
+  await expect.poll(() => session.progress).toEqual(["Indexing"]);
+  const signals: WeakRef<AbortSignal>[] = [];
+  for (let count = 0; count < 20; count += 1) {
+    const { signal } = new AbortController();
+    signals.push(new WeakRef(signal));
+    await expect(session.run(within(2, signal))).rejects.toMatchObject({ facts: { state: "indexing" } });
+  }
+  setFlagsFromString("--expose-gc");
+  const gc = runInNewContext("gc") as () => void;
+  await expect
+    .poll(() => {
+      gc();
+      return signals.filter((one) => one.deref() !== undefined).length;
+    })
+    .toBeLessThan(5);
 });

@@ -14,7 +14,7 @@ class ServerSession implements Session {
   readonly #deps: SessionDeps;
   readonly #listeners = new Set<(state: ServerState) => void>();
   /** Those who wait for anything to change. */
-  #waiting: (() => void)[] = [];
+  readonly #waiting = new Set<() => void>();
   #machine = NEVER_STARTED;
   /** The last one started, also after its end. */
   #run: ServerRun | undefined;
@@ -154,9 +154,8 @@ class ServerSession implements Session {
   }
 
   #wake(): void {
-    const waiting = this.#waiting;
-    this.#waiting = [];
-    for (const wake of waiting) wake();
+    // Each takes itself out.
+    for (const wake of [...this.#waiting]) wake();
   }
 
   /** Resolves when anything changed, the caller gave up, or the time has come. */
@@ -164,13 +163,14 @@ class ServerSession implements Session {
     const { clock } = this.#deps;
     return new Promise((resolve) => {
       const wake = (): void => {
+        this.#waiting.delete(wake);
         late();
         deadline.signal.removeEventListener("abort", wake);
         resolve();
       };
       const late = clock.after(Math.max(0, Math.min(untilMs, deadline.atMs) - clock.monotonicMs()), wake);
       deadline.signal.addEventListener("abort", wake, { once: true });
-      this.#waiting.push(wake);
+      this.#waiting.add(wake);
     });
   }
 }
