@@ -26,6 +26,9 @@ export function lspWorkspace(store: Store, hosted: Hosted, workspace: Workspace)
     *files(tree, prefix) {
       for (const { path, content } of trees.walk(tree, prefix)) if (content.kind === "file") yield path;
     },
+    *links(tree) {
+      for (const { path, content } of trees.walk(tree, "")) if (content.kind === "symlink") yield path;
+    },
     bytes(sha256) {
       const bytes = read.object(sha256);
       return bytes === undefined || bytes.byteLength > TEXT_BYTES ? undefined : bytes;

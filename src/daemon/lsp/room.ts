@@ -7,6 +7,7 @@ import {
   createViews,
   createVocabularies,
   type Handlers,
+  Links,
   located,
   Projects,
   queryHandlers,
@@ -54,6 +55,7 @@ export function createLsp(deps: LspDeps): Lsp {
     outside: createOutside(deps),
     vocabularies: createVocabularies(clock),
     projects: new Projects(),
+    links: new Links(),
   };
   return {
     async ask(question) {
@@ -69,6 +71,7 @@ export function createLsp(deps: LspDeps): Lsp {
       room.views.forget(workspace);
       room.vocabularies.forget(workspace);
       room.projects.forget(workspace);
+      room.links.forget(workspace);
       await pool.detach(workspace);
     },
     close: () => pool.close(),

@@ -36,6 +36,8 @@ export interface LspWorkspace {
   hashAt(tree: Hash, path: string): Hash | undefined;
   /** Paths of files below a prefix ("" is all) of a tree, in byte order. */
   files(tree: Hash, prefix: string): Iterable<string>;
+  /** Paths of symbolic links of a tree; none where it is not known of any. */
+  links?(tree: Hash): Iterable<string>;
   /** A content's bytes; undefined when it is not kept, or larger than `TEXT_BYTES`. */
   bytes(sha256: Hash): Uint8Array | undefined;
   /**

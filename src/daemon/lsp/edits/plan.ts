@@ -45,17 +45,17 @@ export async function planSteps(ground: Ground, steps: readonly Operation[], pla
   const refuse = (message: string, path?: string): GinError => refusedEdit(leased.spec.id, message, path);
   const draft = new Draft(draftFiles(ground), encoding, refuse);
   // Changes of texts between two other steps are all about the texts as they were at the first.
-  let texts = new Map<string, Replacement[]>();
+  let texts = new Map<string, Named[]>();
   const flush = async (): Promise<void> => {
     const waiting = texts;
     texts = new Map();
-    for (const [path, replacements] of waiting) await draft.edit(path, replacements);
+    for (const [path, named] of waiting) await draft.edit(path, once(named));
   };
   for (const step of steps) {
     const path = pathOf(ground, step.uri);
     if (step.kind === "edit") {
       checkVersion(ground, path, step.version, planned.told);
-      texts.set(path, [...(texts.get(path) ?? []), ...step.replacements]);
+      texts.set(path, [...(texts.get(path) ?? []), { uri: step.uri, replacements: step.replacements }]);
       continue;
     }
     await flush();
@@ -72,6 +72,25 @@ export async function planSteps(ground: Ground, steps: readonly Operation[], pla
     if (renamedTo !== "") ground.question.authorise(renamedTo);
   }
   return { title: planned.title, edits, files, verify: await verifier(ground, files, planned.before?.(drafted)) };
+}
+
+/** What is to be replaced in a file, by one of its names. */
+interface Named {
+  readonly uri: string;
+  readonly replacements: readonly Replacement[];
+}
+
+/** A server that knows a file by several names (links lead to it) says the same of each: that is made once. */
+function once(named: readonly Named[]): readonly Replacement[] {
+  const first = new Map<string, string>();
+  return named.flatMap(({ uri, replacements }) =>
+    replacements.filter((one) => {
+      const key = JSON.stringify(one);
+      const by = first.get(key) ?? uri;
+      first.set(key, by);
+      return by === uri;
+    }),
+  );
 }
 
 function draftFiles({ question: { workspace }, mirror, synced, ...ground }: Ground): DraftFiles {

@@ -1,4 +1,4 @@
-import { GinError } from "../../base/index.ts";
+import { GinError, Pace } from "../../base/index.ts";
 import type { Named } from "./locations.ts";
 import { documentOf, type Ground } from "./types.ts";
 import { wordAround } from "./words.ts";
@@ -45,11 +45,13 @@ export async function cover(ground: Ground, words: readonly string[] | undefined
   const { workspace } = question;
   const holding = await room.vocabularies.holding(workspace, spec, synced.tree, words ?? [], deadline.signal);
   const projects = room.projects.at(workspace, synced.tree, spec.projects);
+  // What is looked for everywhere is known by any name.
+  const sure = words === undefined || !(await room.links.mayLead(workspace, synced.tree, new Pace(room.clock, deadline.signal)));
   const loaded = new Set(document === undefined ? [] : [projects.of(document.path)]);
   const wanted: string[] = [];
   for (const path of holding) {
     if (path === document?.path) continue;
-    const project = projects.of(path);
+    const project = sure ? projects.of(path) : undefined;
     if (project !== undefined && (projects.known || loaded.has(project))) continue;
     loaded.add(project);
     wanted.push(path);

@@ -11,6 +11,7 @@ import type { Handlers } from "./types.ts";
 import { view } from "./view.ts";
 import { workspaceSymbols } from "./workspace-symbols.ts";
 
+export { Links } from "./links.ts";
 export { located } from "./locate.ts";
 export { withoutRoot } from "./locations.ts";
 export { createOutside, type OutsideParts } from "./outside.ts";

@@ -4,6 +4,7 @@ import type { Document, Mirror, Synced, Text } from "../mirror/types.ts";
 import type { Leased, Pool } from "../pool/types.ts";
 import type { Deadline, Encoding, Run } from "../session/types.ts";
 import type { Found, LspAction, LspAnswer, LspAsk, Place } from "../types.ts";
+import type { Links } from "./links.ts";
 import type { Outside } from "./outside.ts";
 import type { Projects } from "./projects.ts";
 import type { Views } from "./views.ts";
@@ -18,6 +19,7 @@ export interface Room {
   readonly outside: Outside;
   readonly vocabularies: Vocabularies;
   readonly projects: Projects;
+  readonly links: Links;
 }
 
 /** Answers one action. `question.path` and `paths` are canonical and the caller may touch them. */
