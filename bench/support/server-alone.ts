@@ -14,8 +14,6 @@ export interface AloneServer {
   open(path: string, languageId: string): Promise<void>;
   /** Tells an open file's whole text. */
   change(path: string, text: string): Promise<void>;
-  /** Resolves with the params of the next notification of a method that is wanted. */
-  next(method: string, wanted: (params: never) => boolean): Promise<unknown>;
   stop(): Promise<void>;
 }
 
@@ -33,6 +31,12 @@ const CAPABILITIES = {
   general: { positionEncodings: ["utf-8", "utf-16"] },
 };
 
+const children = new Set<ChildProcess>();
+
+process.on("exit", () => {
+  for (const child of children) child.kill("SIGKILL");
+});
+
 /** Starts one for a directory and initialises it; `settings` answers every question for configuration. */
 export async function startAlone(
   command: readonly string[],
@@ -41,17 +45,13 @@ export async function startAlone(
 ): Promise<AloneServer> {
   const [file = "", ...args] = command;
   const child = spawn(file, args, { cwd: root, env: plainEnv, stdio: ["pipe", "pipe", "ignore"] });
-  process.on("exit", () => child.kill("SIGKILL"));
+  children.add(child);
   const connection = createMessageConnection(
     new StreamMessageReader(child.stdout as NodeJS.ReadableStream),
     new StreamMessageWriter(child.stdin as NodeJS.WritableStream),
   );
   // A server that is ended while it is told something is no failure of the bench.
   connection.onError(() => {});
-  const waiting = new Set<(method: string, params: unknown) => void>();
-  connection.onNotification((method, params) => {
-    for (const one of waiting) one(method, params);
-  });
   connection.onRequest((method, params) => {
     if (method !== "workspace/configuration") return null;
     return (params as { items: { section?: string }[] }).items.map(({ section }) => settings(section));
@@ -75,7 +75,9 @@ export async function startAlone(
     async open(path, languageId) {
       versions.set(path, 1);
       const text = readFileSync(`${root}/${path}`, "utf8");
-      await connection.sendNotification("textDocument/didOpen", { textDocument: { uri: uri(path), languageId, version: 1, text } });
+      await connection.sendNotification("textDocument/didOpen", {
+        textDocument: { uri: uri(path), languageId, version: 1, text },
+      });
     },
     async change(path, text) {
       const version = (versions.get(path) ?? 1) + 1;
@@ -85,18 +87,12 @@ export async function startAlone(
         contentChanges: [{ text }],
       });
     },
-    next: (wantedMethod, wanted) =>
-      new Promise((resolve) => {
-        const hear = (method: string, params: unknown): void => {
-          if (method !== wantedMethod || !wanted(params as never)) return;
-          waiting.delete(hear);
-          resolve(params);
-        };
-        waiting.add(hear);
-      }),
     stop: () =>
       new Promise((resolve) => {
-        child.once("exit", () => resolve());
+        child.once("exit", () => {
+          children.delete(child);
+          resolve();
+        });
         connection.dispose();
         child.kill("SIGKILL");
       }),
