@@ -37,12 +37,20 @@ export function startServers(
   });
 }
 
-/** The room as the api asks it: one view of a workspace for as long as its actor and its trust stay, so that what is closed can be told apart. */
-export function withWorkspaces(lsp: Lsp, store: Store): LanguageServers {
+/**
+ * The room as the api asks it: one view of a workspace for as long as its actor and its trust stay, so that what is closed can be told apart. `current` tells a workspace as it is now:
+ * a request that was admitted under another word than the owner's of now has servers under the one of now. Default: as the request says.
+ */
+export function withWorkspaces(
+  lsp: Lsp,
+  store: Store,
+  current: (rowid: number) => Hosted | undefined = () => undefined,
+): LanguageServers {
   const known = new WeakMap<Workspace, LspWorkspace>();
   return {
     ...lsp,
-    of(hosted: Hosted, workspace: Workspace): LspWorkspace {
+    of(asked: Hosted, workspace: Workspace): LspWorkspace {
+      const hosted = current(asked.rowid) ?? asked;
       const before = known.get(workspace);
       if (before?.trusted === hosted.trusted) return before;
       const made = lspWorkspace(store, hosted, workspace);

@@ -160,7 +160,7 @@ async function serve(options: DaemonOptions, paths: HostPaths, config: Config, l
     annotations,
     memory,
     search,
-    lsp: withWorkspaces(servers, store),
+    lsp: withWorkspaces(servers, store, (rowid) => hosting.workspaces().find((one) => one.rowid === rowid)),
     host: control,
     tokens,
     callerOf: (values) => values.get(callerKey),

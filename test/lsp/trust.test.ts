@@ -2,8 +2,9 @@ import { chmodSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { systemClock, systemRandom } from "../../src/daemon/base/index.ts";
-import { startServers } from "../../src/daemon/language-servers.ts";
+import { startServers, withWorkspaces } from "../../src/daemon/language-servers.ts";
 import { mergeConfig } from "../../src/paths/index.ts";
+import { noServers } from "../helpers/lsp/none.ts";
 import { silent } from "../helpers/lsp/session.ts";
 import { atTeardown } from "../helpers/teardown.ts";
 import { tempDir } from "../helpers/temp.ts";
@@ -76,6 +77,16 @@ describe("a server that could run the workspace's code", () => {
     });
     await site.admin("TrustWorkspace", { request_id: "t-2", revoke: true });
     expect((await site.call("Lsp", HOVER)).error.reason).toBe("LSP_NEEDS_TRUST");
+  });
+
+  it("is not started for a request that was admitted before the word was taken back", async () => {
+    const site = await open([tempDir("bin")]);
+    const [hosted] = site.hosted;
+    if (hosted === undefined) throw new Error("nothing is served");
+    const now = { ...hosted, trusted: false };
+    const servers = withWorkspaces(noServers(), site.store, () => now);
+    expect(servers.of({ ...hosted, trusted: true }, site.workspace).trusted).toBe(false);
+    expect(servers.of({ ...hosted, trusted: true }, site.workspace)).toBe(servers.of(now, site.workspace));
   });
 
   it("is never taken from the workspace itself, whatever PATH says", async () => {
