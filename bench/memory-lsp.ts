@@ -34,7 +34,8 @@ async function measure(subject: Subject): Promise<void> {
   const files = [home, user, ...neighbours(root, user)];
   const place = placeOf(root, home, declared);
 
-  const alone = await startAlone(subject.command, root);
+  const own = scratch("tmp");
+  const alone = await startAlone(subject.command, root, serverEnv(own));
   for (const path of files) await alone.open(path, languageId);
   for (let round = 0; round < ROUNDS; round++) {
     await alone.connection.sendRequest("textDocument/references", {
@@ -46,7 +47,7 @@ async function measure(subject: Subject): Promise<void> {
       await alone.connection.sendRequest("textDocument/diagnostic", { textDocument: { uri: alone.uri(path) } });
     }
   }
-  const one = await highest(() => residentBytes(alone.child.pid ?? 0));
+  const one = await highest(() => residentOf(own, 0));
   absolute[`${server}_alone_mib`] = one / MIB;
   await alone.stop();
 

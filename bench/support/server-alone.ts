@@ -37,14 +37,14 @@ process.on("exit", () => {
   for (const child of children) child.kill("SIGKILL");
 });
 
-/** Starts one for a directory and initialises it; `settings` answers every question for configuration. */
+/** Starts one for a directory and initialises it; it is told of no settings. */
 export async function startAlone(
   command: readonly string[],
   root: string,
-  settings: (section: string | undefined) => unknown = () => null,
+  env: NodeJS.ProcessEnv = plainEnv,
 ): Promise<AloneServer> {
   const [file = "", ...args] = command;
-  const child = spawn(file, args, { cwd: root, env: plainEnv, stdio: ["pipe", "pipe", "ignore"] });
+  const child = spawn(file, args, { cwd: root, env, stdio: ["pipe", "pipe", "ignore"] });
   children.add(child);
   const connection = createMessageConnection(
     new StreamMessageReader(child.stdout as NodeJS.ReadableStream),
@@ -54,7 +54,7 @@ export async function startAlone(
   connection.onError(() => {});
   connection.onRequest((method, params) => {
     if (method !== "workspace/configuration") return null;
-    return (params as { items: { section?: string }[] }).items.map(({ section }) => settings(section));
+    return (params as { items: readonly unknown[] }).items.map(() => null);
   });
   connection.listen();
   const rootUri = pathToFileURL(root).href;
