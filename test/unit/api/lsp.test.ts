@@ -74,6 +74,19 @@ describe("pages of one answer", () => {
     expect((await ask({ cursor: first })).error.reason).toBe("CURSOR_EXPIRED");
     expect((await ask({ cursor: `${first}x` })).error.reason).toBe("INVALID_CURSOR");
   });
+
+  it("take no more memory for being long: fewer long ones are kept than short ones", async () => {
+    let length = 40_000;
+    const site = await open(room(() => ({ kind: "diagnostics", files: { items: [file("a.ts", length)], total: 1 } })));
+    const ask = (more: object = {}) => site.call("Lsp", { action: "diagnostics", page_size: 1, ...more });
+    const cursors: string[] = [];
+    for (let count = 0; count < 3; count += 1) cursors.push((await ask()).body.next_cursor);
+    const kept = async () => (await Promise.all(cursors.map((cursor) => ask({ cursor })))).map(({ error }) => error?.reason);
+    expect(await kept()).toEqual(["CURSOR_EXPIRED", undefined, undefined]);
+    length = 300_000;
+    cursors.splice(0, 3, (await ask()).body.next_cursor);
+    expect(await kept()).toEqual([undefined]);
+  });
 });
 
 describe("an edit that is saved", () => {

@@ -3,6 +3,9 @@ import type { CursorScope, Cursors } from "../cursors.ts";
 import { LIMITS } from "../limits.ts";
 import type { Content, Fields } from "./lsp-answer.ts";
 
+/** Items of all answers kept together, some hundred bytes each; the newest answer is kept whatever it holds. */
+const MOST_ITEMS = 100_000;
+
 /** A long answer that is paged through. */
 interface Kept {
   readonly action: string;
@@ -64,9 +67,13 @@ export class LspPages {
   #keep(kept: Kept): string {
     const id = this.#random.id("cn");
     this.#kept.set(id, kept);
-    for (const oldest of this.#kept.keys()) {
-      if (this.#kept.size <= LIMITS.lsp_answers_kept.value) break;
+    let items = 0;
+    for (const { content } of this.#kept.values()) items += content.items.length;
+    for (const [oldest, { content }] of this.#kept) {
+      if (this.#kept.size <= LIMITS.lsp_answers_kept.value && items <= MOST_ITEMS) break;
+      if (oldest === id) break;
       this.#kept.delete(oldest);
+      items -= content.items.length;
     }
     return id;
   }
