@@ -302,6 +302,22 @@ describe("code actions", () => {
     await expect(take(define?.id)).rejects.toMatchObject({ reason: "STALE_CONTENT", facts: { paths: [{ path: "a.fake" }] } });
   });
 
+  it("are not said to be fine where nobody looked: of files that the server is not for", async () => {
+    const { ask, answers, uri, workspace } = site({}, {}, { "a.fake": "a\n", "notes.txt": "n\n" });
+    const change = (path: string) => [{ range: range(0, 0, 1), newText: path }];
+    const edit = { changes: { [uri("notes.txt")]: change("notes"), [uri("a.fake")]: change("b") } };
+    await answers("textDocument/codeAction", { do: "answer", result: [{ title: "Note", kind: "quickfix", edit }] });
+    const [note] = actionsIn(await ask("code_actions", "a.fake"));
+    const plan = planIn(await ask("code_actions", "a.fake", { codeAction: note?.id ?? "" }));
+    apply(workspace, plan);
+    const verified = await plan.verify(signal());
+    expect(verified).toEqual({
+      introduced: [],
+      resolved: 0,
+      note: "fake is not for notes.txt: diagnostics there were not compared",
+    });
+  });
+
   it("that are a command which only edits are taken as a plan when the server wants the edit made", async () => {
     const { ask, answers, fake, uri, onDisk } = site({}, { id: "gopls" }, { "a.fake": "a\n" });
     const command = { title: "Fix", command: "gopls.apply_fix", arguments: [1] };

@@ -6,7 +6,7 @@ import type { Ground, Needs } from "../queries/types.ts";
 import type { Deadline } from "../session/types.ts";
 import { languageOf } from "../table/servers.ts";
 import type { EditedFile, FileDiagnostics, LspAsk, Place, Verified } from "../types.ts";
-import { bearing, usesOf } from "./uses.ts";
+import { bearing, few, usesOf } from "./uses.ts";
 
 /** Milliseconds looking at what came of a save may take, and no more than the question itself had. */
 const VERIFY_MS = 15_000;
@@ -60,6 +60,10 @@ export async function verifier(
     }
     const looked = texts === undefined ? [] : [...texts.keys()];
     if (texts === undefined) notes.push(`diagnostics were not compared, as more than ${MOST_JUDGED} files changed`);
+    const foreign =
+      texts === undefined ? [] : files.filter(({ path, renamedTo }) => !texts.has(renamedTo === "" ? path : renamedTo));
+    if (foreign.length > 0)
+      notes.push(`${spec.id} is not for ${few(foreign.map(({ path }) => path))}: diagnostics there were not compared`);
     const delta =
       texts === undefined || texts.size === 0
         ? undefined
