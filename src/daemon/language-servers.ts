@@ -7,7 +7,7 @@ import { type Clock, type Log, nodeCommands, nodeFs, nodePrograms, type Random }
 import { type Lsp, type LspWorkspace, startLsp } from "./lsp/index.ts";
 import { lspWorkspace } from "./lsp-workspace.ts";
 import type { Store } from "./store/index.ts";
-import { isSensitive, type Workspace } from "./workspace/index.ts";
+import { guardOf, type Workspace } from "./workspace/index.ts";
 
 /** Of the machine's memory, what language servers may take unless the owner says otherwise. */
 const SHARE = 4;
@@ -23,7 +23,7 @@ export function startServers(
     fs: nodeFs,
     programs: nodePrograms,
     commands: nodeCommands,
-    isSensitive,
+    isSensitive: guardOf(config.sensitive),
     environment: process.env,
     roots,
     own: packageDirectory,

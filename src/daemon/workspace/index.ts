@@ -13,6 +13,7 @@ export {
   checkPath,
   type FileStat,
   type FilesFeatures,
+  guardOf,
   isSensitive,
   openRoot,
   type RootOptions,
