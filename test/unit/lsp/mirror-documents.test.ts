@@ -275,6 +275,16 @@ describe("no more are open than may be", () => {
     });
   });
 
+  test("also when they are few and long", async () => {
+    const long = "x".repeat(100);
+    const { mirror } = mirrorSite({ "a.ts": long, "b.ts": long, "c.ts": "c" }, { limits: { characters: 150 } });
+    await mirror.shared(later(), async () => {
+      for (const path of ["a.ts", "b.ts", "c.ts"]) await mirror.open(path, later());
+      await mirror.trim(new Set());
+    });
+    expect([...mirror.documents().keys()]).toEqual(["b.ts", "c.ts"]);
+  });
+
   test("nor what another question has opened since it began; the rest goes when all have ended", async () => {
     const { run, mirror } = mirrorSite(many(4), { limits: { documents: 1 } });
     await mirror.open("f0.ts", later());

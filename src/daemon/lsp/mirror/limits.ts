@@ -5,6 +5,7 @@ export { TEXT_BYTES } from "../limits.ts";
 /** Bounds of a mirror. */
 export const MIRROR_LIMITS: MirrorLimits = {
   documents: 256,
+  characters: 64 * 1024 * 1024,
   events: 2_000,
   unmatched: 50_000,
   cached: 32 * 1024 * 1024,

@@ -1,7 +1,7 @@
 import { GinError } from "../../base/index.ts";
 import type { Deadline } from "../session/types.ts";
 import { Contents, ifText } from "./contents.ts";
-import { Documents } from "./documents.ts";
+import { Documents, type Open } from "./documents.ts";
 import { Gate } from "./gate.ts";
 import { MIRROR_LIMITS } from "./limits.ts";
 import { type Marks, marksOf } from "./marks.ts";
@@ -152,8 +152,16 @@ class RunMirror implements Mirror {
       .all()
       .filter(({ path, used }) => !keep.has(path) && used <= oldest && this.#overlay.at(path) === undefined)
       .sort((a, b) => a.used - b.used);
-    const surplus = Math.max(0, this.#documents.size - this.#limits.documents);
-    await Promise.all(spare.slice(0, surplus).map(({ path }) => this.#documents.close(path)));
+    let count = this.#documents.size;
+    let characters = this.#documents.all().reduce((sum, open) => sum + charactersOf(open), 0);
+    const closing: string[] = [];
+    for (const open of spare) {
+      if (count <= this.#limits.documents && characters <= this.#limits.characters) break;
+      closing.push(open.path);
+      count -= 1;
+      characters -= charactersOf(open);
+    }
+    await Promise.all(closing.map((path) => this.#documents.close(path)));
   }
 
   async text(path: string): Promise<IndexedText | undefined> {
@@ -252,4 +260,8 @@ class RunMirror implements Mirror {
     this.run.mustHold();
     if (this.#closed) throw notReady(this.#bound.server, "crashed", "the language server has ended");
   }
+}
+
+function charactersOf({ shown, base }: Open): number {
+  return (shown ?? base)?.text.length ?? 0;
 }

@@ -90,6 +90,8 @@ export interface MirrorParts {
 export interface MirrorLimits {
   /** Documents open at a time. */
   readonly documents: number;
+  /** Characters of all of them together. */
+  readonly characters: number;
   /** File events in one message. */
   readonly events: number;
   /** Changed paths kept that no registered glob took: they are told when the server registers others. */
@@ -123,7 +125,7 @@ export interface Mirror {
    * "changing" when the disk has moved on from a content that is not kept. Sync first.
    */
   open(path: string, deadline: Deadline): Promise<Document>;
-  /** Closes least recently used documents beyond the bound; never one in `keep`, nor one that another question under way may have opened. */
+  /** Closes least recently used documents beyond the bounds; never one in `keep`, nor one that another question under way may have opened. */
   trim(keep: ReadonlySet<string>): Promise<void>;
   /** How many are open. */
   readonly opened: number;
