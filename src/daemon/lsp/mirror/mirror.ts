@@ -65,7 +65,9 @@ class RunMirror implements Mirror {
     this.#bound = { clock, server };
     this.#marks = marksOf(server);
     this.run = new Wire({ ...this.#bound, run, stop, writeMs: this.#limits.writeMs });
-    this.#uris = createUris({ root: workspace.root, aliases, canonical: (path) => workspace.canonical(path) });
+    // What is recorded stands under its canonical path: only others have to be walked, which takes longer than all else about a list of places.
+    const canonical = (path: string): string => (this.#hashNow(path) === undefined ? workspace.canonical(path) : path);
+    this.#uris = createUris({ root: workspace.root, aliases, canonical });
     this.#documents = new Documents({ wire: this.run, uriOf: this.#uris.uriOf, languageId });
     this.#contents = new Contents(workspace, server, this.#marks, this.#limits.cached);
     const watched = new Watched({ run, uris: this.#uris, folder, keep: this.#limits.unmatched });
