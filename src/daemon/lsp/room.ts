@@ -108,11 +108,12 @@ function canonical(question: LspAsk): LspAsk {
   };
 }
 
-/** A server's own refusal says what it likes, absolute paths too: without that of the workspace. */
+/** What a server says of its work or of its refusal has absolute paths in it: without that of the workspace. */
 function withoutPaths(thrown: unknown, root: string): unknown {
-  if (!(thrown instanceof GinError) || thrown.reason !== "LSP_REFUSED") return thrown;
-  const { reason, message, suggestion, facts } = thrown;
+  if (!(thrown instanceof GinError) || (thrown.reason !== "LSP_REFUSED" && thrown.reason !== "NOT_READY")) return thrown;
+  const { reason, message, suggestion, facts, retryable, retryAfterMs } = thrown;
   const told = facts["message"];
-  if (typeof told !== "string") return thrown;
-  return new GinError(reason, message, suggestion, { facts: { ...facts, message: withoutRoot(root, told) }, cause: thrown });
+  const plain = typeof told === "string" ? { ...facts, message: withoutRoot(root, told) } : facts;
+  const more = { facts: plain, retryable, retryAfterMs, cause: thrown };
+  return new GinError(reason, withoutRoot(root, message), suggestion, more);
 }

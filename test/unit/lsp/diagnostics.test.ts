@@ -101,7 +101,7 @@ describe("diagnostics", () => {
     const { ask, fake, workspace } = site({}, { "a.fake": "a\n" });
     await ask("a.fake");
     const items = [
-      { message: `File '${workspace.root}/a.fake' is no module` },
+      { message: `File '${workspace.root}/a.fake' is no module`, source: `schema: file://${workspace.root}/s.json` },
       { range: { start: { line: -1, character: -1 }, end: { line: -1, character: 0 } }, message: "syntax" },
       {
         range: { start: { line: 99, character: 9 }, end: { line: 0, character: 0 } },
@@ -110,7 +110,9 @@ describe("diagnostics", () => {
     ];
     const action = { do: "answer", result: { kind: "full", items } };
     await fake("fake/on", { method: "textDocument/diagnostic", action });
-    expect(said(await ask("a.fake"))).toEqual({ "a.fake": ["1:1 File 'a.fake' is no module", "1:1 syntax", "2:1 beyond"] });
+    const answer = await ask("a.fake");
+    expect(said(answer)).toEqual({ "a.fake": ["1:1 File 'a.fake' is no module", "1:1 syntax", "2:1 beyond"] });
+    expect(answer.found.kind === "diagnostics" && answer.found.files.items[0]?.diagnostics[0]?.source).toBe("schema: s.json");
   });
 
   it("come with those of other files that the server told beside them", async () => {

@@ -26,6 +26,19 @@ function site(options: object = {}, row: Partial<ServerSpec> = {}, files: Readon
 const notReady = (state: string) => ({ reason: "NOT_READY", facts: { state, server: "fake" } });
 
 describe("an answer", () => {
+  it("that is not there yet says what is being done, without the absolute path of the workspace", async () => {
+    const readiness = { kind: "progress", matches: /^Loading/, graceMs: 20_000 } as const;
+    const workspace = new DiskWorkspace(tempDir("room"), FILES);
+    const progress = { title: `Loading ${workspace.root}/a.fake`, ms: null };
+    const { lsp, sessions } = openRoom([fakeRow({ readiness })], { fake: { progress } });
+    const asked = lsp.ask(question(workspace, "references", "a.fake", { symbol: "alpha", timeoutMs: 2_000 }));
+    await expect.poll(() => sessions[0]?.progress.length).toBe(1);
+    expect(lsp.servers(workspace).map(({ state, note }) => [state, note])).toEqual([["indexing", "Loading a.fake"]]);
+    const refusal = await asked.catch((thrown: unknown) => thrown);
+    expect(refusal).toMatchObject({ ...notReady("indexing"), retryAfterMs: 500, retryable: true });
+    expect((refusal as Error).message).not.toContain(workspace.root);
+  });
+
   it("is had by who waits for a server that somebody restarts: nobody but the caller gives a question up", async () => {
     const { ask, sessions } = site({ on: { initialize: { do: "delay", ms: 300 } } });
     const waiting = ask("hover", "a.fake", { line: 1, character: 5 });

@@ -1,6 +1,7 @@
 import type { Range } from "vscode-languageserver-protocol";
 import { cutText } from "../../base/index.ts";
 import type { Text } from "../mirror/types.ts";
+import { withoutRoot } from "../queries/locations.ts";
 import { comparePositions, isObject, type Raw } from "../queries/raw.ts";
 import type { Encoding } from "../session/types.ts";
 import type { Diagnostic } from "../types.ts";
@@ -29,8 +30,8 @@ function diagnosticOf(raw: Raw, text: Text, encoding: Encoding, root: string): D
     span: text.span(rangeIn(raw["range"]), encoding),
     severity: (typeof severity === "number" ? SEVERITIES[severity] : undefined) ?? "error",
     code: typeof code === "string" || typeof code === "number" ? cutText(String(code), SHORT_CHARACTERS) : "",
-    source: typeof source === "string" ? cutText(source, SHORT_CHARACTERS) : "",
-    message: cutText(messageOf(message).replaceAll(`${root}/`, ""), MESSAGE_CHARACTERS),
+    source: typeof source === "string" ? cutText(withoutRoot(root, source), SHORT_CHARACTERS) : "",
+    message: cutText(withoutRoot(root, messageOf(message)), MESSAGE_CHARACTERS),
   };
 }
 

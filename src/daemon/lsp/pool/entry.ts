@@ -1,5 +1,6 @@
 import type { Hash } from "../../store/index.ts";
 import type { Dependencies, Mirror } from "../mirror/types.ts";
+import { withoutRoot } from "../queries/locations.ts";
 import type { Run, Session } from "../session/types.ts";
 import { languagesOf } from "../table/servers.ts";
 import type { ServerSpec } from "../table/types.ts";
@@ -62,7 +63,7 @@ export class Entry {
   status(nowMs: number): ServerStatus {
     const { session, spec, folder, workspace } = this;
     const runs = session.pid !== undefined;
-    const doing = session.state === "indexing" ? session.progress.join("; ") : "";
+    const doing = session.state === "indexing" ? withoutRoot(workspace.root, session.progress.join("; ")) : "";
     return {
       server: spec.id,
       folder,
