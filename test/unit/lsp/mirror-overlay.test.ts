@@ -225,6 +225,25 @@ describe("sharing and being alone", () => {
     expect(texts(run)).toEqual({});
   });
 
+  test("one who waits to be alone behind work that takes long holds others up for two seconds only", async () => {
+    const clock = new SteppedClock();
+    const { mirror } = mirrorSite(files, { clock });
+    const slow = held();
+    const order: string[] = [];
+    const first = mirror.shared(clock.deadline(300_000), () => slow.promise);
+    const alone = mirror.overlaid(new Map([["a.ts", "A"]]), clock.deadline(300_000), async () => void order.push("alone"));
+    const late = mirror.shared(clock.deadline(300_000), async () => void order.push("late"));
+    clock.step(1_999);
+    await turn();
+    expect(order).toEqual([]);
+    clock.step(1);
+    await late;
+    expect(order).toEqual(["late"]);
+    slow.release();
+    await Promise.all([first, alone]);
+    expect(order).toEqual(["late", "alone"]);
+  });
+
   test("one who gives up waiting to be alone lets those behind him in", async () => {
     const clock = new SteppedClock();
     const { mirror } = mirrorSite(files, { clock });
