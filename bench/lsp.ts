@@ -42,8 +42,13 @@ async function measure(subject: Subject): Promise<void> {
   await alone.open(home, languageId);
   expectSame("references", (await aloneReferences(alone)).length, total);
 
-  const warm = await sideBySide({ gin: definition, alone: () => aloneDefinition(alone) }, { runs: RUNS, warm: 20 });
+  const warm = await sideBySide(
+    { gin: definition, alone: () => aloneDefinition(alone), read: () => gin.readPath({ path: user }) },
+    { runs: RUNS, warm: 20 },
+  );
   add("definition", warm.gin, warm.alone);
+  // What any question to gin takes on this machine now.
+  absolute[`${server}_read_gin_ms`] = warm.read.p50;
   const many = await sideBySide({ gin: references, alone: () => aloneReferences(alone) }, { runs: RUNS / 4, warm: 5 });
   add("references", many.gin, many.alone);
   absolute[`${server}_references`] = total;
