@@ -145,12 +145,11 @@ const emptyTally = (): Tally => ({
 async function askAll({ at, ask }: Course, tally: Tally, subject: Prepared, slot: string, when: string): Promise<void> {
   const { server, target } = subject;
   const text = readFileSync(join(at.root, slot), "utf8");
-  const questions: { readonly question: Question; readonly judge: (answer: LspResponse) => string | undefined }[] = [
-    {
-      question: { action: subject.shows, path: slot },
-      judge: (answer) => judgeNumbers(answer, subject, slot, text),
-    },
-  ];
+  const questions: { readonly question: Question; readonly judge: (answer: LspResponse) => string | undefined }[] =
+    subject.shows.map((action) => ({
+      question: { action, path: slot, pageSize: 1_000 },
+      judge: (answer) => judgeNumbers(answer, slot, text),
+    }));
   if (target !== undefined) {
     const expected = usesOver(at.root, subject.named);
     const { path, line, character } = target;
@@ -189,10 +188,10 @@ function lessThan(answer: LspResponse, error: string): boolean {
   return error.startsWith("found ") && answer.locations.every(({ excerpt }) => usesIn(excerpt) > 0);
 }
 
-function judgeNumbers(answer: LspResponse, { shows }: Subject, slot: string, text: string): string | undefined {
+function judgeNumbers(answer: LspResponse, slot: string, text: string): string | undefined {
   const expected = numbersIn(text);
   const hash = createHash("sha256").update(text).digest("hex");
-  if (shows === "symbols") {
+  if (answer.action === "symbols") {
     if (answer.sha256 !== hash) return "it is of another content";
     const named = numbersIn(answer.symbols.map(({ name }) => name).join(" "));
     return String(named) === String(expected) ? undefined : `named ${named} of ${expected}`;

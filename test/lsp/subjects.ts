@@ -9,8 +9,8 @@ export interface Subject {
   readonly slots: readonly string[] | RegExp;
   /** A file of its own that declares `gintarget`, where the server finds references over files; undefined where it has none. */
   readonly target?: { readonly path: string; readonly text: string; readonly line: number; readonly character: number };
-  /** Where the numbers show: as diagnostics that name them, or as symbols. */
-  readonly shows: "diagnostics" | "symbols";
+  /** Where the numbers show: in diagnostics that name them, in names of symbols. */
+  readonly shows: readonly ("diagnostics" | "symbols")[];
   /** The line that holds the number. */
   readonly missing: (number: number) => string;
   /** The line that holds the uses. */
@@ -45,7 +45,7 @@ const times = (count: number, text: string, between: string): string => Array.fr
 const python = (home: string) =>
   ({
     target: { path: `docutils/${home}.py`, text: "def gintarget(n):\n    return n\n", line: 1, character: 5 },
-    shows: "diagnostics",
+    shows: ["diagnostics"],
     missing: (number: number) => `ginmissing${number}`,
     uses: (count: number) => `from docutils.${home} import gintarget; ${times(count, "gintarget(1)", "; ")}`,
   }) as const;
@@ -65,7 +65,7 @@ export const SUBJECTS: Readonly<Record<ProjectName, readonly Subject[]>> = {
         line: 1,
         character: 17,
       },
-      shows: "diagnostics",
+      shows: ["diagnostics"],
       missing: (number) => `export const ginnew = ginmissing${number};`,
       uses: (count) =>
         `import { gintarget } from "../../ginhome.js"; export const ginuses = [${times(count, "gintarget(1)", ", ")}];`,
@@ -91,7 +91,7 @@ export const SUBJECTS: Readonly<Record<ProjectName, readonly Subject[]>> = {
       needs: ["clangd"],
       slots: /^c\/(common|dec|enc)\/(?!dictionary|static|encode|backward).*\.c$/,
       target: { path: "c/include/ginhome.h", text: "static inline int gintarget(int n) { return n; }\n", line: 1, character: 19 },
-      shows: "diagnostics",
+      shows: ["diagnostics"],
       missing: (number) => `static int ginnew(void) { return ginmissing${number}; }`,
       uses: (count) => `#include <ginhome.h>\nstatic int ginuses(void) { return ${times(count, "gintarget(1)", " + ")}; }`,
     },
@@ -108,7 +108,7 @@ export const SUBJECTS: Readonly<Record<ProjectName, readonly Subject[]>> = {
         line: 3,
         character: 6,
       },
-      shows: "diagnostics",
+      shows: ["diagnostics"],
       missing: (number) => `var ginnew = ginmissing${number}`,
       uses: (count) => `var ginuses = ${times(count, "ginhome.Gintarget()", " + ")}`,
     },
@@ -120,7 +120,7 @@ export const SUBJECTS: Readonly<Record<ProjectName, readonly Subject[]>> = {
       // Not the long ones: shellcheck takes a second for each.
       slots: /^scripts\/git-(?!filter|instaweb|subtree|mergetool|submodule).*\.sh$/,
       target: { path: "scripts/ginhome.sh", text: "#!/bin/sh\ngintarget() {\n  echo one\n}\n", line: 2, character: 1 },
-      shows: "diagnostics",
+      shows: ["diagnostics"],
       missing: (number) => `echo "$ginmissing${number}"`,
       uses: (count) => times(count, "gintarget", "; "),
       where: "second",
@@ -129,7 +129,7 @@ export const SUBJECTS: Readonly<Record<ProjectName, readonly Subject[]>> = {
       server: "css",
       needs: ["vscode-css-language-server"],
       slots: /^(css\/bootstrap-[a-z.]+|scss\/_[a-c]\w+)\.s?css$/,
-      shows: "diagnostics",
+      shows: ["diagnostics"],
       missing: (number) => `.gin { ginmissing${number}: 1px }`,
       uses: (count) => `.gin { color: red } /* ${count} */`,
     },
@@ -137,7 +137,7 @@ export const SUBJECTS: Readonly<Record<ProjectName, readonly Subject[]>> = {
       server: "html",
       needs: ["vscode-html-language-server"],
       slots: /^html\/w3c\/level1\/html\/files\/[a-z]+\.html$/,
-      shows: "diagnostics",
+      shows: ["diagnostics"],
       missing: (number) => `<style>.gin { ginmissing${number}: 1px }</style>`,
       uses: (count) => `<!-- ${count} -->`,
     },
@@ -145,7 +145,7 @@ export const SUBJECTS: Readonly<Record<ProjectName, readonly Subject[]>> = {
       server: "json",
       needs: ["vscode-json-language-server"],
       slots: /^json\/\d+\.json$/,
-      shows: "diagnostics",
+      shows: ["diagnostics", "symbols"],
       missing: (number) => `    "ginmissing${number}": 1 },`,
       uses: (count) => `  "gin": { "uses": [${times(count, "1", ", ")}],`,
       where: "second",
@@ -154,7 +154,7 @@ export const SUBJECTS: Readonly<Record<ProjectName, readonly Subject[]>> = {
       server: "yaml",
       needs: ["yaml-language-server"],
       slots: /^yaml\/\d+\.yml$/,
-      shows: "diagnostics",
+      shows: ["diagnostics", "symbols"],
       missing: (number) => `  ginmissing${number}: 1`,
       uses: (count) => `gin:\n  uses: [${times(count, "1", ", ")}]`,
     },
