@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it, vi } from "vitest";
 import { systemClock, systemRandom } from "../../src/daemon/base/index.ts";
 import { startServers } from "../../src/daemon/language-servers.ts";
 import { mergeConfig } from "../../src/paths/index.ts";
@@ -43,7 +43,8 @@ async function open(files: { readonly [path: string]: string } = FILES): Promise
     mkdirSync(dirname(join(site.root, path)), { recursive: true });
     writeFileSync(join(site.root, path), text);
   }
-  await site.workspace.sync();
+  // Refused until the first import has ended.
+  await vi.waitFor(() => site.workspace.sync(), { timeout: 30_000, interval: 20 });
   return site;
 }
 

@@ -1,6 +1,6 @@
 import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { expect, it } from "vitest";
+import { expect, it, vi } from "vitest";
 import { systemClock, systemRandom } from "../../src/daemon/base/index.ts";
 import { startServers } from "../../src/daemon/language-servers.ts";
 import { mergeConfig } from "../../src/paths/index.ts";
@@ -39,7 +39,8 @@ it.each(Object.keys(SUBJECTS) as (keyof typeof SUBJECTS)[])(
     }
     // Before the directory itself in the order of names.
     symlinkSync("src", join(site.root, "alias"));
-    await site.workspace.sync();
+    // Refused until the first import has ended.
+    await vi.waitFor(() => site.workspace.sync(), { timeout: 30_000, interval: 20 });
     const real = Object.keys(SUBJECTS[server]).find((file) => file.includes("real")) ?? "";
     const use = real.replace("real", "use");
     const about = { path: real, line: 1, symbol: "thing", timeout_ms: 60_000 };

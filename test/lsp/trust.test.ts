@@ -1,6 +1,6 @@
 import { chmodSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { delimiter, join } from "node:path";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { systemClock, systemRandom } from "../../src/daemon/base/index.ts";
 import { startServers, withWorkspaces } from "../../src/daemon/language-servers.ts";
 import { mergeConfig } from "../../src/paths/index.ts";
@@ -40,7 +40,8 @@ async function open(bin: readonly string[], disabled: readonly string[] = []): P
   });
   roots.push(site.root);
   writeFileSync(join(site.root, "main.zig"), "const a = 1;\n");
-  await site.workspace.sync();
+  // Refused until the first import has ended.
+  await vi.waitFor(() => site.workspace.sync(), { timeout: 30_000, interval: 20 });
   return site;
 }
 
