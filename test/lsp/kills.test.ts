@@ -2,7 +2,7 @@ import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { expect, it } from "vitest";
-import { type ProjectName, project } from "../helpers/lsp/projects.ts";
+import { type ProjectName, project, Unavailable } from "../helpers/lsp/projects.ts";
 import { missing } from "../helpers/lsp/servers.ts";
 import { chance } from "../helpers/random.ts";
 import { isLong } from "../helpers/scale.ts";
@@ -21,10 +21,13 @@ const BRANCHES = ["one", "two"];
 const PROJECTS: readonly ProjectName[] = isLong ? ["typescript", "c", "documents", "python", "go"] : ["documents", "python"];
 const WANTED = ["typescript", "pyright", "json", "css", "clangd", "gopls"];
 
-async function opened(host: LspHost, name: ProjectName) {
+/** Serves a project; skips the test where it cannot be had. */
+async function opened(host: LspHost, name: ProjectName, skip: (why: string) => never) {
   const root = join(tempDir(name), "ws");
   mkdirSync(root);
-  await project(name, root);
+  await project(name, root).catch((error: unknown) => {
+    throw error instanceof Unavailable ? skip(error.message) : error;
+  });
   const here = SUBJECTS[name].filter(
     ({ server, needs }) => WANTED.includes(server) && needs.every((one) => missing(one) === undefined),
   );
@@ -44,10 +47,10 @@ async function noneLeft(host: LspHost): Promise<void> {
 
 it("servers killed at random under load: no question hangs, no answer is wrong, no process is left behind", {
   timeout: SECONDS * 1_000 + 240_000,
-}, async () => {
+}, async ({ skip }) => {
   const host = await startHost();
   const random = chance("kills");
-  const sites = await Promise.all(PROJECTS.map((name) => opened(host, name)));
+  const sites = await Promise.all(PROJECTS.map((name) => opened(host, name, skip)));
   const until = performance.now() + SECONDS * 1_000;
   const slow: string[] = [];
   const states: Record<string, number> = {};
@@ -104,9 +107,9 @@ const asAnswered = async (host: LspHost, question: Question): Promise<Reply> => 
   answer: await answered(host, { ...question, timeoutMs: 60_000 }),
 });
 
-it("a daemon that is killed leaves no server behind", { timeout: 120_000 }, async () => {
+it("a daemon that is killed leaves no server behind", { timeout: 120_000 }, async ({ skip }) => {
   const host = await startHost();
-  const sites = await Promise.all((["documents", "python"] as const).map((name) => opened(host, name)));
+  const sites = await Promise.all((["documents", "python"] as const).map((name) => opened(host, name, skip)));
   await Promise.all(
     sites.map((site) => runRounds({ ...site, ask: (question) => asAnswered(host, question), rounds: 1, lateMs: 0 })),
   );
