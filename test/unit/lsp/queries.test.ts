@@ -201,6 +201,24 @@ describe("locations", () => {
     expect(completions.items.map(({ detail }) => detail)).toEqual(["from a.fake"]);
   });
 
+  it("of which something else was reported are not named to who may not see them", async () => {
+    const workspace = new DiskWorkspace(tempDir("queries"), { "a/a.fake": "a\n", "b/b.fake": "b\n" });
+    const uri = (path: string) => pathToFileURL(join(workspace.root, path)).href;
+    const items = [{ uri: uri("b/b.fake"), kind: "full", version: 99, items: [] }];
+    const { lsp } = openRoom([fakeRow()], {
+      fake: {
+        capabilities: { diagnosticProvider: { interFileDependencies: true, workspaceDiagnostics: true } },
+        on: { "workspace/diagnostic": { do: "answer", result: { items } } },
+      },
+    });
+    for (const path of ["a/a.fake", "b/b.fake"]) await lsp.ask(question(workspace, "symbols", path));
+    const note = async (over: Partial<LspAsk>) => (await lsp.ask(question(workspace, "diagnostics", "", over))).note;
+    expect(await note({})).toBe("what was reported of b/b.fake is of another content");
+    expect(await note({ visible: (path) => path.startsWith("a/") })).toBe(
+      "what was reported of a file that you may not see is of another content",
+    );
+  });
+
   it("in another workspace have no view, but for packages installed there", async () => {
     const other = tempDir("other");
     mkdirSync(join(other, "node_modules/box"), { recursive: true });

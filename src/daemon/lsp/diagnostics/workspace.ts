@@ -109,7 +109,8 @@ async function reported(ground: Ground, providers: readonly PullProvider[]): Pro
     const path = mirror.pathOf(uri);
     const ours = path === undefined ? undefined : versions.get(path)?.version;
     if (typeof version === "number" && ours !== undefined && version !== ours) {
-      ground.partial(`what was reported of ${path} is of another content`);
+      const what = path !== undefined && ground.question.visible(path) ? path : "a file that you may not see";
+      ground.partial(`what was reported of ${what} is of another content`);
       continue;
     }
     byUri.set(uri, [...(byUri.get(uri) ?? []), ...told]);
