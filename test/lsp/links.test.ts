@@ -19,7 +19,7 @@ const SUBJECTS = {
   pyright: { "src/real.py": "thing = 1\n", "src/use.py": "from real import thing as other\nused = other\n" },
 };
 
-it.each(Object.keys(SUBJECTS) as (keyof typeof SUBJECTS)[])(
+it.for(Object.keys(SUBJECTS) as (keyof typeof SUBJECTS)[])(
   "references and renames are whole though a link makes %s know the directory by another name",
   async (server, ctx) => {
     const lacks = server === "pyright" ? missing("pyright-langserver") : undefined;
