@@ -69,6 +69,7 @@ export function startLsp(deps: StartDeps): Lsp {
         languageId: (path) => languageOf(spec, path) ?? "plaintext",
         stop,
         folder,
+        beside: spec.beside !== undefined,
         ...(dependencies === undefined ? {} : { dependencies }),
         aliases: aliasesOf(programs, workspace.root),
       }),

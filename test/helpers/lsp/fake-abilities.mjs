@@ -56,6 +56,23 @@ export function abilities({ files, encoding, options, notify }) {
         data: { name },
       }));
   }
+  /** What the last push of a name would have said, by name. */
+  const before = new Map();
+  let failing = options.beside?.fails ?? 0;
+  /** As one with threads: what began with the text before is said after what is said of this one, and as often as there are such. */
+  const pushBeside = (uri, say, items) => {
+    const old = before.get(uri);
+    const failed = failing > 0;
+    if (failed) failing -= 1;
+    const now = () => {
+      if (failed) process.stderr.write(`failed over ${items.length} problems\n`);
+      if (failed) notify("textDocument/publishDiagnostics", { uri, diagnostics: [] });
+      else say();
+    };
+    before.set(uri, now);
+    setTimeout(now, options.pushDelayMs ?? 0);
+    if (old !== undefined) for (const ms of options.beside.oldMs ?? []) setTimeout(old, ms);
+  };
   const push = (uri) => {
     if (!pushes) return;
     const document = files.open.get(uri);
@@ -65,7 +82,8 @@ export function abilities({ files, encoding, options, notify }) {
       document === undefined || pushVersion === "none" ? undefined : document.version - (pushVersion === "wrong" ? 1 : 0);
     const say = () =>
       notify("textDocument/publishDiagnostics", { uri, ...(version === undefined ? {} : { version }), diagnostics: items });
-    if (pushDelayMs > 0) setTimeout(say, pushDelayMs);
+    if (options.beside !== undefined) pushBeside(uri, say, items);
+    else if (pushDelayMs > 0) setTimeout(say, pushDelayMs);
     else say();
   };
 

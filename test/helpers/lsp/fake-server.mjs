@@ -7,6 +7,8 @@
 //   sync          "full" | "incremental" (default)
 //   diagnostics   "pull" (default) | "push" | "both" | "none"
 //   pushVersion   "right" (default) | "wrong" | "none"; pushDelayMs: milliseconds before a push (default 0)
+//   beside        {"oldMs": [n, …], "fails": n}: of each text it pushes what it found in the one before, so many milliseconds after it was told; its first n looks
+//                 fail: it says so on its standard error and pushes an empty list
 //   watch         registers didChangeWatchedFiles by itself (default false)
 //   fresh         reads the disk for each question; else it is stale until didChangeWatchedFiles, as tsc is (default)
 //   outside       absolute path or URI: where the definition of a word `outside_…` lies

@@ -78,7 +78,12 @@ export function openRoom(
     launch: (spec, found, workspace, folder): LaunchSpec => {
       if (found.command.length === 0) {
         const directory = folder === "" ? workspace.root : `${workspace.root}/${folder}`;
-        return fakeSpec(options[spec.id] ?? {}, { server: spec.id, directory, readiness: spec.readiness });
+        return fakeSpec(options[spec.id] ?? {}, {
+          server: spec.id,
+          directory,
+          readiness: spec.readiness,
+          ...(spec.beside === undefined ? {} : { failures: spec.beside.failures }),
+        });
       }
       return launchOf(spec, found, workspace, folder, {
         environment: process.env,
@@ -106,6 +111,7 @@ export function openRoom(
         stop,
         clock: systemClock,
         server: spec.id,
+        beside: spec.beside !== undefined,
         languageId: (path) => languageOf(spec, path) ?? "plaintext",
       }),
     resident: async () => new Map(),

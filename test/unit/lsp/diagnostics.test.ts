@@ -24,6 +24,10 @@ function filesIn({ found }: LspAnswer): readonly FileDiagnostics[] {
   if (found.kind !== "diagnostics") throw new Error(`found ${found.kind}`);
   return found.files.items;
 }
+interface Opened {
+  readonly textDocument: { readonly uri: string };
+}
+
 /** Each file's diagnostics as "line:character message", or why there are none. */
 const said = (answer: LspAnswer) =>
   Object.fromEntries(
@@ -56,6 +60,44 @@ describe.each([
     // Another file mends it: what was said before is old, although the file is as it was.
     workspace.write("b.fake", "def undefined_4\n");
     expect(said(await ask("a.fake"))).toEqual({ "a.fake": [] });
+  });
+});
+
+describe("diagnostics of one that computes in threads beside", () => {
+  const row: Partial<ServerSpec> = { beside: { failures: /^failed over/ } };
+  const options = (beside: object) => ({ diagnostics: "push", pushVersion: "none", beside });
+
+  it("are never those of the text before, however late and often that is pushed", async () => {
+    const { ask, workspace } = site(options({ oldMs: [1, 5, 20, 60, 150] }), { "a.fake": "undefined_1\n", "b.fake": "b\n" }, row);
+    expect(said(await ask("a.fake"))).toEqual({ "a.fake": ["1:1 undefined_1 is not defined"] });
+    for (let round = 2; round < 30; round++) {
+      workspace.write("a.fake", round % 3 === 0 ? "fine\n" : `undefined_${round}\n`);
+      expect(said(await ask("a.fake"))).toEqual({ "a.fake": round % 3 === 0 ? [] : [`1:1 undefined_${round} is not defined`] });
+    }
+  });
+
+  it("are none only when it found nothing, not when it failed", async () => {
+    const found = site(options({ fails: 4 }), { "a.fake": "undefined_1\n" }, row);
+    expect(said(await found.ask("a.fake"))).toEqual({ "a.fake": ["1:1 undefined_1 is not defined"] });
+    const none = site(options({ fails: 4 }), { "a.fake": "fine\n" }, row);
+    expect(said(await none.ask("a.fake"))).toEqual({ "a.fake": [] });
+    const always = site(options({ fails: 1_000_000 }), { "a.fake": "undefined_1\n" }, row);
+    await expect(always.ask("a.fake", { timeoutMs: 1_000 })).rejects.toEqual(notReady("timed_out"));
+  });
+
+  it("are known without another look until something changes; no name stays open", async () => {
+    const { ask, log, workspace } = site(options({}), { "a.fake": "undefined_1\n" }, row);
+    const names = async (method: string) => (await log(method)).map((params) => (params as Opened).textDocument.uri);
+    await Promise.all([ask("a.fake"), ask("a.fake"), ask("a.fake")]);
+    await ask("a.fake");
+    const [own, shown, ...more] = await names("textDocument/didOpen");
+    expect(more).toEqual([]);
+    expect(shown).toMatch(/\/a\.fake#\d+\/.*\/a\.fake$/);
+    expect(shown?.split("#")[0]).toBe(own);
+    expect(await names("textDocument/didClose")).toEqual([shown]);
+    workspace.write("a.fake", "fine\n");
+    expect(said(await ask("a.fake"))).toEqual({ "a.fake": [] });
+    expect(await names("textDocument/didClose")).toHaveLength(2);
   });
 });
 

@@ -6,8 +6,8 @@ const uri = (path: string) => `file:///w/root/${path}`;
 const push = (run: FakeRun, version: number | null | undefined, items: unknown[] = ["x"], at = uri("a.ts")) =>
   run.say("textDocument/publishDiagnostics", { uri: at, ...(version === undefined ? {} : { version }), diagnostics: items });
 
-async function opened() {
-  const site = mirrorSite({ "a.ts": "1", "b.ts": "1" });
+async function opened(beside = false) {
+  const site = mirrorSite({ "a.ts": "1", "b.ts": "1" }, { beside });
   const { version } = await site.mirror.open("a.ts", later());
   const ask = () => site.mirror.run.request("textDocument/documentSymbol", {}, later());
   const change = async (path: string, text: string) => {
@@ -110,6 +110,97 @@ describe("a push without a version", () => {
     expect(await counts(state("timed_out"))).toBe(false);
     expect(await counts(state("crashed"))).toBe(false);
     expect(await counts(new GinError("CANCELLED", "gone"))).toBe(false);
+  });
+});
+
+describe("a push of a server that computes in threads beside", () => {
+  /** The name that the text is shown by; undefined when it is shown by none but its own. */
+  const shownAs = (run: FakeRun) => [...run.documents.keys()].find((one) => one.startsWith(`${uri("a.ts")}#`)) ?? "";
+  const settled = () => new Promise((resolve) => setImmediate(resolve));
+
+  test("counts only for the name that was given to this very text, with a version or without", async () => {
+    const { run, mirror, version, ask, change, pushed } = await opened(true);
+    await ask();
+    push(run, undefined);
+    push(run, version);
+    expect(pushed()).toBeUndefined();
+    await mirror.nudge("a.ts");
+    const first = shownAs(run);
+    expect(run.documents.get(first)?.text).toBe("1");
+    expect(run.documents.get(uri("a.ts"))).toEqual({ text: "1", version });
+    // It is under way already.
+    await mirror.nudge("a.ts");
+    expect(shownAs(run)).toBe(first);
+    await change("a.ts", "2");
+    expect(shownAs(run)).toBe("");
+    await mirror.nudge("a.ts");
+    const second = shownAs(run);
+    expect(second).not.toBe(first);
+    push(run, undefined, ["old"], first);
+    push(run, undefined, ["old"]);
+    expect(pushed()).toBeUndefined();
+    push(run, undefined, ["new"], second);
+    expect(pushed()).toEqual({ version: undefined, items: ["new"], sha256: sha("2"), current: true });
+    expect(shownAs(run)).toBe("");
+    for (const late of [first, second, uri("a.ts")]) push(run, undefined, ["old"], late);
+    expect(pushed()?.items).toEqual(["new"]);
+    await change("b.ts", "2");
+    expect(pushed()).toMatchObject({ items: ["new"], current: false });
+    await mirror.nudge("a.ts");
+    await change("b.ts", "3");
+    push(run, undefined, ["before b"], shownAs(run));
+    expect(pushed()).toMatchObject({ current: false });
+    await mirror.nudge("a.ts");
+    push(run, undefined, ["after b"], shownAs(run));
+    expect(pushed()).toMatchObject({ items: ["after b"], current: true });
+  });
+
+  test("that is empty counts once an answer came after it, and no word of a failure with it", async () => {
+    const { run, mirror, change, pushed } = await opened(true);
+    const empty = async (answer: () => Promise<unknown>) => {
+      const hold = held();
+      run.answer = () => hold.promise.then(answer);
+      await mirror.nudge("a.ts");
+      push(run, undefined, [], shownAs(run));
+      expect(pushed()).toBeUndefined();
+      hold.release();
+      await settled();
+      expect(shownAs(run)).toBe("");
+      return pushed()?.items;
+    };
+    const refusal = () => Promise.reject(new GinError("LSP_REFUSED", "unknown"));
+    const failing = () => {
+      run.failures += 1;
+      return refusal();
+    };
+    expect(await empty(failing)).toBeUndefined();
+    expect(await empty(() => Promise.reject(new GinError("CANCELLED", "gone")))).toBeUndefined();
+    expect(await empty(refusal)).toEqual([]);
+    run.failures += 1;
+    expect(pushed()?.items).toEqual([]);
+    // The text goes while the answer is waited for.
+    await change("a.ts", "2");
+    const hold = held();
+    run.answer = () => hold.promise.then(refusal);
+    await mirror.nudge("a.ts");
+    push(run, undefined, [], shownAs(run));
+    await change("a.ts", "3");
+    await change("a.ts", "2");
+    hold.release();
+    await settled();
+    expect(pushed()).toBeUndefined();
+  });
+
+  test("of a text that is only tried is gone with it", async () => {
+    const { run, mirror, pushed } = await opened(true);
+    await mirror.overlaid(new Map([["a.ts", "tried"]]), later(), async () => {
+      await mirror.nudge("a.ts");
+      push(run, undefined, ["of what is tried"], shownAs(run));
+      expect(pushed()).toMatchObject({ items: ["of what is tried"], sha256: sha("tried"), current: true });
+      await mirror.nudge("a.ts");
+    });
+    expect(shownAs(run)).toBe("");
+    expect(pushed()).toBeUndefined();
   });
 });
 

@@ -183,6 +183,7 @@ export class FakeRun implements Run {
   encoding: Encoding = "utf-16";
   capabilities: ServerCapabilities = { textDocumentSync: { openClose: true, change: 2 } };
   readonly info = { name: "fake", version: "1" };
+  failures = 0;
   readonly ended = new Promise<void>(() => {});
   readonly sent: { readonly method: string; readonly params: unknown }[] = [];
   readonly documents = new Map<string, { text: string; version: number }>();

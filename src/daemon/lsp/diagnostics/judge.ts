@@ -1,5 +1,6 @@
 import { type Clock, GinError } from "../../base/index.ts";
 import type { Document, Mirror } from "../mirror/types.ts";
+import { BARRIER } from "../mirror/wire.ts";
 import { isObject, type Raw } from "../queries/raw.ts";
 import { givenUp, notReady } from "../session/failures.ts";
 import type { Deadline, Run } from "../session/types.ts";
@@ -12,9 +13,8 @@ import { pulled, pullProviders } from "./pull.ts";
 const FIRST_MS = 1_500;
 const AGAIN_MS = 400;
 const EARLY_MS = 100;
-
-/** A request of the protocol that no server has: each answers it, with a refusal, once it has read what was sent before. */
-const BARRIER = "$/gin/barrier";
+/** The same for one that computes in threads beside: the least, as it starts all over then. */
+const LOST_MS = 5_000;
 
 /** Who is asked for a document's diagnostics. */
 export interface Asked {
@@ -53,6 +53,9 @@ async function pushedFor(asked: Asked, document: Document, deadline: Deadline): 
   const { mirror, clock } = asked;
   const known = now(mirror, document);
   if (known !== undefined) return { items: known, related: NONE };
+  if (mirror.beside) {
+    return pushedBeside(asked, document, deadline);
+  }
   const early = await heardUntilBarrier(asked, document, deadline);
   const start = clock.monotonicMs();
   // One that has said something of this very content may have no reason to say it again, and what it says too early does not count: it is told the text anew.
@@ -61,6 +64,20 @@ async function pushedFor(asked: Asked, document: Document, deadline: Deadline): 
   const first = await wait(asked, document, { ...deadline, atMs: Math.min(deadline.atMs, start + patience) });
   if (first !== undefined) return { items: first, related: NONE };
   await mirror.nudge(document.path);
+  const items = await wait(asked, document, deadline);
+  if (items === undefined) throw late(asked, document);
+  return { items, related: NONE };
+}
+
+async function pushedBeside(asked: Asked, document: Document, deadline: Deadline): Promise<Judged> {
+  const { mirror, clock } = asked;
+  const start = clock.monotonicMs();
+  await mirror.nudge(document.path);
+  const atMs = Math.min(deadline.atMs, start + Math.max(LOST_MS, (deadline.atMs - start) / 2));
+  const first = await wait(asked, document, { ...deadline, atMs });
+  if (first !== undefined) return { items: first, related: NONE };
+  // It may be lost: timers that meet end each other (pylsp). Whoever asks next is served by this one when it comes too late here.
+  await mirror.nudge(document.path, true);
   const items = await wait(asked, document, deadline);
   if (items === undefined) throw late(asked, document);
   return { items, related: NONE };
@@ -95,6 +112,9 @@ function wait({ mirror, clock, server }: Asked, document: Document, deadline: De
       } else if (movedOn(mirror, document)) {
         end();
         reject(moved(server, document));
+      } else if (mirror.beside) {
+        // What was said did not count. A mirror that cannot tell it is over: whoever waits hears of that.
+        mirror.nudge(document.path).catch(() => {});
       }
     });
     const late = clock.after(Math.max(0, deadline.atMs - clock.monotonicMs()), () => {

@@ -5,6 +5,16 @@ import type { IndexedText } from "./text.ts";
 import type { Document } from "./types.ts";
 import type { Wire } from "./wire.ts";
 
+/** A name that is used for one text alone, so that what is said of it is of that text. */
+export interface Shot {
+  readonly uri: string;
+  readonly textVersion: number;
+  /** Number of the message that opened it. */
+  readonly openedAt: number;
+  /** Run.failures before it was opened. */
+  readonly failures: number;
+}
+
 /** A document as it is now. Only Documents changes it. */
 export interface Open {
   readonly path: string;
@@ -23,6 +33,8 @@ export interface Open {
   readonly fromDisk: boolean;
   /** What the server believes: `base`, or what is tried; undefined while it is closed there. */
   readonly shown: IndexedText | undefined;
+  /** The text that is shown, open once more under a name of its own. */
+  readonly shot: Shot | undefined;
   /** Turn of its last use. */
   readonly used: number;
 }
@@ -48,6 +60,8 @@ export interface DocumentsParts {
 export class Documents {
   readonly #parts: DocumentsParts;
   readonly #open = new Map<string, Changing>();
+  /** Paths by the name of their shot. */
+  readonly #shots = new Map<string, string>();
   #version = 0;
   #turn = 0;
   #lastChange = 0;
@@ -140,6 +154,41 @@ export class Documents {
     return told;
   }
 
+  /** Shows the text by a name of its own; unless it is to be done `again`, only when that is not done already or something changed since. */
+  shoot(path: string, again: boolean): Promise<void> {
+    const open = this.#open.get(path);
+    if (open?.shown === undefined || !this.#wants().openClose) return Promise.resolve();
+    if (!again && open.shot !== undefined && open.shot.openedAt >= this.#lastChange) return Promise.resolve();
+    const closed = this.drop(path);
+    this.#version += 1;
+    const { wire } = this.#parts;
+    const { languageId, shown, textVersion } = open;
+    // Servers that match names by patterns look at a name's end.
+    const uri = `${open.uri}#${this.#version}${new URL(open.uri).pathname}`;
+    const { failures } = wire;
+    const textDocument = { uri, languageId, version: this.#version, text: shown.body };
+    const opened = wire.notify("textDocument/didOpen", { textDocument });
+    open.shot = { uri, textVersion, openedAt: wire.sent, failures };
+    this.#shots.set(uri, path);
+    return Promise.all([closed, opened]).then(() => {});
+  }
+
+  /** The document whose shot has this name. */
+  ofShot(uri: string): Open | undefined {
+    const path = this.#shots.get(uri);
+    return path === undefined ? undefined : this.#open.get(path);
+  }
+
+  /** Closes a document's shot. */
+  drop(path: string, writeMs?: number): Promise<void> {
+    const open = this.#open.get(path);
+    if (open?.shot === undefined) return Promise.resolve();
+    const { uri } = open.shot;
+    open.shot = undefined;
+    this.#shots.delete(uri);
+    return this.#parts.wire.notify("textDocument/didClose", { textDocument: { uri } }, writeMs);
+  }
+
   /** Tells a text once more. */
   nudge(path: string): Promise<void> {
     const open = this.#open.get(path);
@@ -171,8 +220,10 @@ export class Documents {
   /** Closes a document because others are needed more. */
   close(path: string): Promise<void> {
     const open = this.#open.get(path);
+    if (open === undefined) return Promise.resolve();
+    const told = this.#tell(open, undefined);
     this.#open.delete(path);
-    return open === undefined ? Promise.resolve() : this.#tell(open, undefined);
+    return told;
   }
 
   /** The message sent last changed what the server knows. */
@@ -183,7 +234,16 @@ export class Documents {
   #entry(path: string, base: IndexedText | undefined, fromDisk: boolean): Changing {
     const { uriOf, languageId } = this.#parts;
     const open = { path, uri: uriOf(path), languageId: languageId(path), base, fromDisk };
-    const entry: Changing = { ...open, version: 0, toldAt: 0, textVersion: 0, changedAt: 0, shown: undefined, used: this.#turn };
+    const entry: Changing = {
+      ...open,
+      version: 0,
+      toldAt: 0,
+      textVersion: 0,
+      changedAt: 0,
+      shown: undefined,
+      shot: undefined,
+      used: this.#turn,
+    };
     this.#open.set(path, entry);
     return entry;
   }
@@ -194,12 +254,12 @@ export class Documents {
     open.shown = text;
     if (shown === text || (shown === undefined && text === undefined)) return Promise.resolve();
     if (shown !== undefined && shown.sha256 === text?.sha256) return Promise.resolve();
+    const sends: Promise<void>[] = open.shot === undefined ? [] : [this.drop(open.path, writeMs)];
     const wants = this.#wants();
     if (text !== undefined) {
       this.#version += 1;
       open.version = this.#version;
     }
-    const sends: Promise<void>[] = [];
     if (wants.openClose) {
       const change = shown !== undefined && text !== undefined && wants.change !== 0;
       if (shown !== undefined && !change) sends.push(wire.notify("textDocument/didClose", { textDocument: { uri } }, writeMs));

@@ -12,7 +12,7 @@ import type { IndexedText } from "./text.ts";
 import type { Document, Mirror, MirrorLimits, MirrorParts } from "./types.ts";
 import { createUris, type Uris } from "./uri.ts";
 import { Watched } from "./watched.ts";
-import { Wire } from "./wire.ts";
+import { BARRIER, Wire } from "./wire.ts";
 import { type Bound, notReady, within } from "./within.ts";
 
 /** Makes the mirror of a run that has just been initialised; one a run. `close` when the run ends. */
@@ -23,9 +23,13 @@ export function createMirror(parts: MirrorParts): Mirror {
 /** Resolved URIs kept until the next sync. */
 const PATHS_KEPT = 20_000;
 
+/** Milliseconds a server may take to show that it has read what it was sent. */
+const BARRIER_MS = 10_000;
+
 class RunMirror implements Mirror {
   readonly run: Wire;
   readonly workspace;
+  readonly beside: boolean;
   readonly #limits: MirrorLimits;
   readonly #bound: Bound;
   readonly #marks: Marks;
@@ -58,9 +62,11 @@ class RunMirror implements Mirror {
       dependencies,
       folder = "",
       aliases = [],
+      beside = false,
       limits = {},
     } = parts;
     this.workspace = workspace;
+    this.beside = beside;
     this.#limits = { ...MIRROR_LIMITS, ...limits };
     this.#bound = { clock, server };
     this.#marks = marksOf(server);
@@ -95,7 +101,13 @@ class RunMirror implements Mirror {
       events: this.#limits.events,
       tried: (path) => this.#overlay.at(path),
     });
-    this.#pushes = new Pushes({ wire: this.run, documents: this.#documents, uris: this.#uris });
+    this.#pushes = new Pushes({
+      wire: this.run,
+      documents: this.#documents,
+      uris: this.#uris,
+      beside,
+      barrier: () => this.#barrier(),
+    });
     this.#gate = new Gate(this.#bound);
   }
 
@@ -234,9 +246,9 @@ class RunMirror implements Mirror {
     return this.#pushes.of(uri);
   }
 
-  async nudge(path: string): Promise<void> {
+  async nudge(path: string, again = false): Promise<void> {
     this.#mustBeOpen();
-    await this.#documents.nudge(path);
+    await (this.beside ? this.#documents.shoot(path, again) : this.#documents.nudge(path));
   }
 
   onPushed(listener: (uri: string) => void): () => void {
@@ -252,6 +264,13 @@ class RunMirror implements Mirror {
   /** No question waits for it, and none can be hurt: what cannot be written is a run that has ended, which the next one hears of. */
   #trimLater(): void {
     this.trim(new Set()).catch(() => {});
+  }
+
+  async #barrier(): Promise<boolean> {
+    const { sent } = this.run;
+    const atMs = this.#bound.clock.monotonicMs() + BARRIER_MS;
+    await this.run.request(BARRIER, {}, { atMs, signal: new AbortController().signal }).catch(() => {});
+    return this.run.answered > sent;
   }
 
   #hashNow(path: string): string | undefined {

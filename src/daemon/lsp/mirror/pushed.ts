@@ -1,4 +1,4 @@
-import type { Documents, Open } from "./documents.ts";
+import type { Documents, Open, Shot } from "./documents.ts";
 import type { Pushed } from "./types.ts";
 import type { Uris } from "./uri.ts";
 import type { Wire } from "./wire.ts";
@@ -11,7 +11,7 @@ interface Kept {
   readonly items: readonly unknown[];
   /** Of the document's text when it came. */
   readonly textVersion: number;
-  /** Number of the message that told the version it names; 0 for one that names none. */
+  /** Number of the message that told the text it names, by a version or a name of its own; -1 for one that names none. */
   readonly toldAt: number;
   /** Newest request answered when it came. */
   readonly answered: number;
@@ -22,6 +22,10 @@ export interface PushesParts {
   readonly wire: Wire;
   readonly documents: Documents;
   readonly uris: Uris;
+  /** Whether the server computes in threads beside (the table's `beside`). */
+  readonly beside: boolean;
+  /** Has the server answer something; false when it does not. */
+  readonly barrier: () => Promise<boolean>;
 }
 
 /**
@@ -32,7 +36,11 @@ export interface PushesParts {
  * What does not count when it comes never will, and what was kept goes with the text it was for: a server that pushes but once, and too early, is made to look
  * again by a nudge. Nothing is kept of files that are not open, as nobody can say which content of theirs was looked at.
  *
- * It is `current` when it was also computed after every change of other files: when a request sent after the last change of any file had been answered
+ * A server that computes in threads may push what it found in the text before, whatever it has taken since, and nothing it pushes says which. It is shown the text
+ * by a name that no other text ever has (Documents.shoot), and what it says of that name alone counts. When it finds nothing there that counts once an answer came after it and
+ * it has not said by then that it failed: it says so before it pushes the empty list. Else it is shown the text again when somebody still waits for it.
+ *
+ * It is `current` when it was also computed after every change of other files: when the name of its own was given after the last, when a request sent after the last change of any file had been answered
  * before it came, or when it names a version that was told after that change.
  */
 export class Pushes {
@@ -54,7 +62,7 @@ export class Pushes {
     const kept = path === undefined ? undefined : this.#kept.get(path);
     if (open?.shown === undefined || kept === undefined || kept.textVersion !== open.textVersion) return undefined;
     const after = documents.lastChange;
-    const current = kept.answered > after || (kept.told !== undefined && kept.toldAt >= after);
+    const current = kept.answered > after || kept.toldAt >= after;
     return { version: kept.told, items: kept.items, sha256: open.shown.sha256, current };
   }
 
@@ -73,20 +81,46 @@ export class Pushes {
   #hear(params: unknown): void {
     const push = params as { readonly uri?: unknown; readonly version?: unknown; readonly diagnostics?: unknown } | null;
     if (typeof push?.uri !== "string" || !Array.isArray(push.diagnostics)) return;
-    const { wire, documents, uris } = this.#parts;
+    const { wire, documents, uris, beside } = this.#parts;
+    const shown = documents.ofShot(push.uri);
+    if (shown?.shot !== undefined) {
+      this.#hearShot(shown, shown.shot, push.diagnostics);
+      return;
+    }
     const path = this.#pathOf(push.uri);
     if (path !== undefined) {
       if (this.#kept.size > documents.size) this.#forgetClosed();
       const open = documents.get(path);
       const told = typeof push.version === "number" ? push.version : undefined;
       if (open?.shown === undefined) this.#kept.delete(path);
-      else if (counts(told, open, wire.answered)) {
-        const toldAt = told === undefined ? 0 : told === open.version ? open.toldAt : open.changedAt;
+      else if (!beside && counts(told, open, wire.answered)) {
+        const toldAt = told === undefined ? -1 : told === open.version ? open.toldAt : open.changedAt;
         const { textVersion } = open;
         this.#kept.set(path, { told, items: push.diagnostics, textVersion, toldAt, answered: wire.answered });
       }
     }
-    const uri = path === undefined ? push.uri : uris.uriOf(path);
+    this.#tell(path === undefined ? push.uri : uris.uriOf(path));
+  }
+
+  #hearShot(open: Open, shot: Shot, items: readonly unknown[]): void {
+    if (items.length > 0) this.#keepShot(open, shot, items);
+    else
+      void this.#parts.barrier().then((answered) => {
+        if (open.shot === shot)
+          this.#keepShot(open, shot, answered && this.#parts.wire.failures === shot.failures ? items : undefined);
+      });
+  }
+
+  /** Undefined when nobody knows what it found. */
+  #keepShot({ path, uri }: Open, { textVersion, openedAt }: Shot, items: readonly unknown[] | undefined): void {
+    const { documents } = this.#parts;
+    // One that cannot be told that is ending.
+    documents.drop(path).catch(() => {});
+    if (items !== undefined) this.#kept.set(path, { told: undefined, items, textVersion, toldAt: openedAt, answered: -1 });
+    this.#tell(uri);
+  }
+
+  #tell(uri: string): void {
     for (const listener of [...this.#listeners]) listener(uri);
   }
 

@@ -83,6 +83,8 @@ export interface MirrorParts {
    * Made, and looked at once, before the server is started; kept for the run after this one.
    */
   readonly dependencies?: Dependencies;
+  /** Whether the server computes what it pushes in threads beside, and names no version (the table's `beside`); default false. */
+  readonly beside?: boolean;
   readonly limits?: Partial<MirrorLimits>;
 }
 
@@ -127,6 +129,8 @@ export interface Mirror {
   open(path: string, deadline: Deadline): Promise<Document>;
   /** Closes least recently used documents beyond the bounds; never one in `keep`, nor one that another question under way may have opened. */
   trim(keep: ReadonlySet<string>): Promise<void>;
+  /** Whether the server says nothing of a document that counts before it is nudged (MirrorParts.beside). */
+  readonly beside: boolean;
   /** How many are open. */
   readonly opened: number;
   /** Those that the server has open now, by path, as they are now. */
@@ -154,9 +158,9 @@ export interface Mirror {
   pushed(uri: string): Pushed | undefined;
   /**
    * Tells an open document's text once more, as a new version, so that a server that pushes looks at it again: for pushes that came too early to count (those without
-   * a version), or are not `current`. Nothing for one that is not open.
+   * a version), or are not `current`. One that computes `beside` is shown it by a name of its own; nothing when that is under way, unless it is to be done `again`. Nothing for one that is not open.
    */
-  nudge(path: string): Promise<void>;
+  nudge(path: string, again?: boolean): Promise<void>;
   /** Told after each push, whether it counts or not. */
   onPushed(listener: (uri: string) => void): () => void;
   close(): void;

@@ -2,6 +2,9 @@ import { GinError } from "../../base/index.ts";
 import type { Deadline, Run } from "../session/types.ts";
 import { type Bound, notReady } from "./within.ts";
 
+/** A request of the protocol that no server has: each answers it, with a refusal, once it has read what was sent before. */
+export const BARRIER = "$/gin/barrier";
+
 /** What a wire is made from. */
 export interface WireParts extends Bound {
   readonly run: Run;
@@ -37,6 +40,9 @@ export class Wire implements Run {
   }
   get ended() {
     return this.#parts.run.ended;
+  }
+  get failures() {
+    return this.#parts.run.failures;
   }
 
   /** Number of the message sent last. */

@@ -13,7 +13,7 @@ import { Progress } from "./progress.ts";
 import { watchReadiness } from "./readiness.ts";
 import { plainInfo } from "./server-info.ts";
 import { answerServer, Registrations } from "./server-requests.ts";
-import { Tail } from "./tail.ts";
+import { Failures, Tail } from "./tail.ts";
 import type { Deadline, Encoding, LaunchSpec, Run } from "./types.ts";
 import { Wire } from "./wire.ts";
 
@@ -56,6 +56,7 @@ export class ServerRun implements Run {
   readonly #registrations = new Registrations();
   readonly #progress = new Progress();
   readonly #tail = new Tail();
+  readonly #failures: Failures;
   readonly #listeners = new Map<string, Set<(params: unknown) => void>>();
   /** Ends each request that is not answered. */
   readonly #asked = new Set<(why: GinError) => void>();
@@ -76,7 +77,11 @@ export class ServerRun implements Run {
     this.#heardMs = clock.monotonicMs();
     const [file = "", ...args] = spec.command;
     this.#process = commands.open({ file, args, cwd: spec.directory, env: spec.env, endsWithUs: true });
-    this.#process.onErrors((bytes) => this.#tail.add(bytes));
+    this.#failures = new Failures(spec.failures);
+    this.#process.onErrors((bytes) => {
+      this.#tail.add(bytes);
+      this.#failures.add(bytes);
+    });
     const wire = new Wire(this.#process, clock, {
       broken: (note) => this.#fail(note),
       heard: () => {
@@ -110,6 +115,10 @@ export class ServerRun implements Run {
 
   get stderrTail(): string {
     return this.#tail.text();
+  }
+
+  get failures(): number {
+    return this.#failures.count;
   }
 
   /** Whether it can be asked. */

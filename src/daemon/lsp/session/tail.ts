@@ -18,3 +18,33 @@ export class Tail {
     return this.#bytes.toString("utf8", start);
   }
 }
+
+/** Characters of a line that are looked at. */
+const LINE_CHARACTERS = 4 * 1024;
+
+/** Counts the lines that a program says on its standard error and that match. */
+export class Failures {
+  readonly #pattern: RegExp | undefined;
+  #line = "";
+  #count = 0;
+
+  constructor(pattern: RegExp | undefined) {
+    this.#pattern = pattern;
+  }
+
+  /** A line counts when it has begun to match, whether its end has come or not. */
+  get count(): number {
+    return this.#count + (this.#matches(this.#line) ? 1 : 0);
+  }
+
+  add(piece: Buffer): void {
+    if (this.#pattern === undefined) return;
+    const lines = `${this.#line}${piece.toString("latin1")}`.split("\n");
+    this.#line = lines.pop()?.slice(0, LINE_CHARACTERS) ?? "";
+    this.#count += lines.filter((line) => this.#matches(line)).length;
+  }
+
+  #matches(line: string): boolean {
+    return this.#pattern?.test(line) === true;
+  }
+}

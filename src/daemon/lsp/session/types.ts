@@ -37,6 +37,8 @@ export interface LaunchSpec {
   readonly shutdownParams: "none" | "null";
   /** Milliseconds `initialize` may take. */
   readonly initializeMs: number;
+  /** Of the table: what it says on its standard error when it failed and keeps that from those who asked. */
+  readonly failures?: RegExp;
 }
 
 /** One run of a server's process: from initialised to ended. */
@@ -66,6 +68,8 @@ export interface Run {
   on(method: string, listener: (params: unknown) => void): () => void;
   /** Capabilities registered by the server, by method, with their options as sent. */
   registered(method: string): readonly unknown[];
+  /** How many lines of its standard error so far say that it failed, by the table's pattern; 0 where that has none. */
+  readonly failures: number;
   /** Titles of work the server says is going on. */
   progress(): readonly string[];
   /** Resolves once the process is gone; never rejects. */

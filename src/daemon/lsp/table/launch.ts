@@ -46,6 +46,7 @@ export function launchOf(
     readiness: spec.readiness,
     shutdownParams: spec.shutdownParams ?? "null",
     initializeMs: INITIALIZE_MS,
+    ...(spec.beside === undefined ? {} : { failures: spec.beside.failures }),
   };
 }
 

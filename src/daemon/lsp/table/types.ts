@@ -42,6 +42,12 @@ export interface ServerSpec {
   readonly early?: true;
   /** Whether it can look for symbols of the whole workspace: one that cannot is not missed where all are asked. Default true. */
   readonly workspaceSymbols?: false;
+  /**
+   * For one that names no version with the diagnostics it pushes and computes them in threads beside: what is pushed after it has taken a text may be of the text
+   * before. It is shown each text by a name that is used for that text alone (mirror/pushed.ts), so it must take a URI's fragment for no part of a file's name.
+   * `failures` are lines of its standard error: it says there alone that it failed, and pushes an empty list.
+   */
+  readonly beside?: { readonly failures: RegExp };
   /** Params of shutdown; default "null". */
   readonly shutdownParams?: "none" | "null";
   readonly env?: Readonly<Record<string, string>>;
