@@ -184,6 +184,7 @@ export class FakeRun implements Run {
   capabilities: ServerCapabilities = { textDocumentSync: { openClose: true, change: 2 } };
   readonly info = { name: "fake", version: "1" };
   failures = 0;
+  readonly doubtful = false;
   readonly ended = new Promise<void>(() => {});
   readonly sent: { readonly method: string; readonly params: unknown }[] = [];
   readonly documents = new Map<string, { text: string; version: number }>();

@@ -45,6 +45,10 @@ export class Wire implements Run {
     return this.#parts.run.failures;
   }
 
+  get doubtful() {
+    return this.#parts.run.doubtful;
+  }
+
   /** Number of the message sent last. */
   get sent(): number {
     return this.#sent;

@@ -83,6 +83,8 @@ export class Attempts {
     }
     if (this.#needs.across === true && !spec.wholeProject)
       said.partial(`${spec.id} knows only the files it has opened or indexed, not the whole project`);
+    if (this.#needs.across === true && run.doubtful)
+      said.partial(`${spec.id} could not load the whole project; what it logged has the cause, restart it when that is mended`);
     if (session.state === "indexing" && this.#needs.indexing === "partial") {
       if (isEmpty(value)) throw notReady(spec.id, "indexing", session.progress.join("; "));
       said.partial(`${spec.id} is still looking at the workspace`);

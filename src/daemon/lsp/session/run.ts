@@ -67,6 +67,7 @@ export class ServerRun implements Run {
   #over: "stopped" | "crashed" | undefined;
   #heardMs: number;
   #unanswered = 0;
+  #doubtful = false;
 
   constructor(spec: LaunchSpec, number: number, deps: SessionDeps, listener: RunListener) {
     const { clock, commands } = deps;
@@ -98,6 +99,13 @@ export class ServerRun implements Run {
       },
     });
     this.#connection.onNotification((method, params) => this.#hear(method, params));
+    const { doubts } = spec;
+    if (doubts !== undefined) {
+      this.on("window/logMessage", (params) => {
+        const { message } = (params ?? {}) as { readonly message?: unknown };
+        this.#doubtful ||= typeof message === "string" && message.search(doubts) >= 0;
+      });
+    }
     this.#connection.onNotification("$/progress", (params: unknown) => {
       this.#progress.hear(params);
       this.#hear("$/progress", params);
@@ -115,6 +123,10 @@ export class ServerRun implements Run {
 
   get stderrTail(): string {
     return this.#tail.text();
+  }
+
+  get doubtful(): boolean {
+    return this.#doubtful;
   }
 
   get failures(): number {

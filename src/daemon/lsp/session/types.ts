@@ -39,6 +39,8 @@ export interface LaunchSpec {
   readonly initializeMs: number;
   /** Of the table: what it says on its standard error when it failed and keeps that from those who asked. */
   readonly failures?: RegExp;
+  /** Of the table: what it logs when it knows less than the whole project from then on. */
+  readonly doubts?: RegExp;
 }
 
 /** One run of a server's process: from initialised to ended. */
@@ -70,6 +72,8 @@ export interface Run {
   registered(method: string): readonly unknown[];
   /** How many lines of its standard error so far say that it failed, by the table's pattern; 0 where that has none. */
   readonly failures: number;
+  /** Whether it has logged that it knows less than the whole project, by the table's pattern; for as long as it runs. */
+  readonly doubtful: boolean;
   /** Titles of work the server says is going on. */
   progress(): readonly string[];
   /** Resolves once the process is gone; never rejects. */

@@ -47,6 +47,7 @@ export function launchOf(
     shutdownParams: spec.shutdownParams ?? "null",
     initializeMs: INITIALIZE_MS,
     ...(spec.beside === undefined ? {} : { failures: spec.beside.failures }),
+    ...(spec.doubts === undefined ? {} : { doubts: spec.doubts }),
   };
 }
 

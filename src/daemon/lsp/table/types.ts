@@ -48,6 +48,8 @@ export interface ServerSpec {
    * `failures` are lines of its standard error: it says there alone that it failed, and pushes an empty list.
    */
   readonly beside?: { readonly failures: RegExp };
+  /** What it logs (window/logMessage) when it goes on without knowing the whole project: answers about more than one file are partial then, until it is started again. */
+  readonly doubts?: RegExp;
   /** Params of shutdown; default "null". */
   readonly shutdownParams?: "none" | "null";
   readonly env?: Readonly<Record<string, string>>;

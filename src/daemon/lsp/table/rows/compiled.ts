@@ -13,6 +13,8 @@ export const compiledServers: readonly ServerSpec[] = [
     readiness: { kind: "answers" },
     // What it pushes comes in two parts, the first of which is often empty: a file would be said to have nothing.
     initializationOptions: { pullDiagnostics: true },
+    // A go list that failed or was killed: it goes on with the open files alone, and says so to its log.
+    doubts: /initial workspace load failed|errors? loading workspace/i,
     untrusted: {
       // No compiler for cgo, no toolchain or module that the project asks for, no driver found in PATH.
       env: { CGO_ENABLED: "0", GOTOOLCHAIN: "local", GOPROXY: "off", GOPACKAGESDRIVER: "off", GOFLAGS: "" },
