@@ -42,7 +42,7 @@ export interface WatcherHooks {
   hint(paths: readonly string[]): void;
   /**
    * Anything may have changed: rescan the whole root. What it gives back is awaited by the one that polls: the next one comes at the earliest
-   * 20 times as long after as this one took (2 s to 60 s), so the interval grows with the tree; chokidar asks once a minute besides. While one runs no other is asked for.
+   * 20 times as long after as this one took (2 s to 60 s), so the interval grows with the tree. One that watches asks once a minute besides, a native one only when it has told of anything since. While one runs no other is asked for.
    */
   overflow(reason: OverflowReason): void | Promise<void>;
   /** The health is another one now. */
