@@ -38,6 +38,7 @@ export interface WatcherHooks {
    * - a directory: its own entries may have changed ("" is the root). Not said: that anything changed further below in directories known before. A
    *   directory that is new is hinted together with every directory in it; one that is gone stands for all that was below it.
    * Many names in one directory (over 256) become that directory.
+   * What led to a path may be a symlink by now: nothing is at the path then, whatever stands behind the link, and no other hint need come after.
    */
   hint(paths: readonly string[]): void;
   /**
