@@ -1,6 +1,6 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { beforeEach, expect, test } from "vitest";
+import { beforeEach, expect, test, vi } from "vitest";
 import { type DirectoryWatch, nodeDirectoryWatch, systemClock } from "../../../src/daemon/base/index.ts";
 import type { OverflowReason } from "../../../src/daemon/workspace/watch/index.ts";
 import { tempDir } from "../../helpers/temp.ts";
@@ -121,6 +121,25 @@ test("a flood asks for a look at everything", async () => {
   await settle();
   expect(ear.overflows).toEqual(["flood"]);
   expect(watcher.health().state).toBe("watching");
+});
+
+test("a minute after it told of something a look at everything is asked for, and none where nothing happens", async () => {
+  const clock = virtualClock();
+  const { ear } = await listen(root, "native", { clock });
+  clock.advance(60_000);
+  await settle();
+  expect(ear.overflows).toEqual([]);
+  writeFileSync(join(root, "a/b/file"), "changed");
+  await vi.waitFor(() => {
+    clock.advance(200);
+    expect(ear.covers("a/b/file")).toBe(true);
+  });
+  clock.advance(60_000);
+  await settle();
+  expect(ear.overflows).toEqual(["poll"]);
+  clock.advance(60_000);
+  await settle();
+  expect(ear.overflows).toEqual(["poll"]);
 });
 
 test("polls wait twenty times as long as a look took, 2 s to 60 s, and never overlap", async () => {

@@ -38,11 +38,12 @@ export interface WatcherHooks {
    * - a directory: its own entries may have changed ("" is the root). Not said: that anything changed further below in directories known before. A
    *   directory that is new is hinted together with every directory in it; one that is gone stands for all that was below it.
    * Many names in one directory (over 256) become that directory.
+   * What led to a path may be a symlink by now: nothing is at the path then, whatever stands behind the link, and no other hint need come after.
    */
   hint(paths: readonly string[]): void;
   /**
    * Anything may have changed: rescan the whole root. What it gives back is awaited by the one that polls: the next one comes at the earliest
-   * 20 times as long after as this one took (2 s to 60 s), so the interval grows with the tree; chokidar asks once a minute besides. While one runs no other is asked for.
+   * 20 times as long after as this one took (2 s to 60 s), so the interval grows with the tree. One that watches asks once a minute besides, a native one only when it has told of anything since. While one runs no other is asked for.
    */
   overflow(reason: OverflowReason): void | Promise<void>;
   /** The health is another one now. */

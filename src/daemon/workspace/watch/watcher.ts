@@ -57,6 +57,8 @@ class RootWatcher implements Watcher {
   #closing: Promise<void> = Promise.resolve();
   #rescanning: Promise<void> | undefined;
   #rescanAgain: OverflowReason | undefined;
+  /** Whether a source told of anything since the last look at everything. */
+  #heard = false;
   /** Whether other machines may write to the disk unheard. */
   readonly #elsewhere: boolean;
 
@@ -73,7 +75,7 @@ class RootWatcher implements Watcher {
         if (this.#rootStands()) void this.#rescan(reason);
       },
     });
-    this.#polling = new Polling(deps.clock, () => this.#rescan("poll"));
+    this.#polling = new Polling(deps.clock, () => this.#poll());
   }
 
   async start(hooks: WatcherHooks): Promise<void> {
@@ -153,9 +155,17 @@ class RootWatcher implements Watcher {
     }
     if (term !== this.#term) return false;
     this.#polling.stop();
-    if (this.#kind === "chokidar") this.#polling.start(POLL_MOST_MS);
+    // Neither system promises that it tells of everything, however fast directories come and go.
+    this.#polling.start(POLL_MOST_MS);
     this.#become("watching", "");
     return true;
+  }
+
+  /** Beside a native source, only when that told of something: where nothing happens, nothing was lost. */
+  #poll(): Promise<void> {
+    const heard = this.#heard || this.#kind !== "native" || this.#state !== "watching";
+    this.#heard = false;
+    return heard ? this.#rescan("poll") : Promise.resolve();
   }
 
   #make(sink: Sink): Source {
@@ -167,12 +177,17 @@ class RootWatcher implements Watcher {
       if (term === this.#term) act();
     };
     return {
-      path: (path) => now(() => this.#settler.path(path)),
-      directory: (path) => now(() => this.#settler.directory(path)),
+      path: (path) => now(() => this.#hear(() => this.#settler.path(path))),
+      directory: (path) => now(() => this.#hear(() => this.#settler.directory(path))),
       everything: (reason) => now(() => this.#settler.everything(reason)),
       failed: (failure) => this.#fail(term, failure),
       root: () => now(() => void this.#lookAtRoot()),
     };
+  }
+
+  #hear(pass: () => void): void {
+    this.#heard = true;
+    pass();
   }
 
   /** Gives the source up and polls. */
