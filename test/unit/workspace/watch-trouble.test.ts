@@ -1,4 +1,4 @@
-import { mkdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeEach, expect, test, vi } from "vitest";
 import { type DirectoryWatch, nodeDirectoryWatch, systemClock } from "../../../src/daemon/base/index.ts";
@@ -191,4 +191,28 @@ test("what changes while it starts is heard of, and closing while it starts leav
   writeFileSync(join(root, "a/x"), "x");
   await settle();
   expect([state.open, told, watcher.health().state]).toEqual([0, 0, "closed"]);
+});
+
+test("a directory that another takes the place of while it is walked leads no watch to what was below it", async () => {
+  for (let index = 0; index < 100; index++) mkdirSync(join(root, `a/b${index}`));
+  mkdirSync(join(root, "a/y"));
+  const directories: DirectoryWatch = {
+    ...nodeDirectoryWatch,
+    directoriesIn: (path) => nodeDirectoryWatch.directoriesIn(path).sort(),
+  };
+  // A clock on which every step is past its slice, so that each gives way.
+  let now = 0;
+  const clock = { ...systemClock, monotonicMs: () => (now += 20) };
+  const { ear, watcher } = await listen(root, "native", { directories, clock });
+  const refreshed = watcher.refresh("");
+  await settle();
+  renameSync(join(root, "a"), join(root, "z"));
+  mkdirSync(join(root, "a/y"), { recursive: true });
+  await refreshed;
+  // The root, a, a/y, c, z, and the 102 in z.
+  await ear.until(() => expect(watcher.health().directories).toBe(107));
+  await ear.hears("z/y/any", "a/y/any");
+  ear.forget();
+  writeFileSync(join(root, "a/y/file"), "x");
+  await ear.hears("a/y/file");
 });

@@ -126,8 +126,11 @@ export class NativeSource implements Source {
   *#visit(path: string, fd: number, tell: boolean, rest: string[], depth: number): Generator<void> {
     try {
       const names = this.#watchOne(path, fd, tell);
+      const own = this.#watched.get(path);
       yield;
       for (const name of names) {
+        // Others ran meanwhile: what `fd` holds moved away, and whoever saw to that has watched all that is at this path now.
+        if (this.#watched.get(path) !== own) return;
         const child = join(path, name);
         if (this.#deps.ignored(child, true)) continue;
         if (depth === DEPTH) {
