@@ -216,3 +216,21 @@ test("a directory that another takes the place of while it is walked leads no wa
   writeFileSync(join(root, "a/y/file"), "x");
   await ear.hears("a/y/file");
 });
+
+test("a directory whose end is told by the name of an earlier watch on it is watched anew when its path comes back", async () => {
+  const listeners: Parameters<DirectoryWatch["watch"]>[1][] = [];
+  const directories: DirectoryWatch = {
+    ...nodeDirectoryWatch,
+    directoriesIn: (path) => nodeDirectoryWatch.directoriesIn(path).sort(),
+    watch(path, listener) {
+      listeners.push(listener);
+      return nodeDirectoryWatch.watch(path, listener);
+    },
+  };
+  const { ear } = await listen(root, "native", { directories });
+  expect(listeners.length).toBe(4);
+  // The root, a, a/b, c: what stands at c afterwards may have the inode and the time of birth of the one that went.
+  listeners[3]?.event("1000000", true);
+  listeners[0]?.event("c", true);
+  await ear.until(() => expect(listeners.length).toBe(5));
+});

@@ -16,6 +16,9 @@ const FEW = 16;
 /** Errors of a directory that went, or that is not for us: it is left out. */
 const LEFT_OUT = new Set(["ENOENT", "ENOTDIR", "ELOOP", "EACCES", "EPERM", "ESTALE", "ENODEV", "ENAMETOOLONG", "EIO"]);
 
+/** A descriptor's number. libuv has one watch an inode, and names its end by the first path it was asked for by: perhaps one let go of since. */
+const LABEL = /^\d+$/;
+
 /** A directory that is watched. */
 interface Watched {
   readonly identity: Identity;
@@ -226,9 +229,9 @@ export class NativeSource implements Source {
     if (name === label) {
       // The directory itself moved, went or changed; or it holds an entry of that name.
       if (path === "") this.#sink.root();
-      else if (renamed) watched.doubtful = true;
       this.#sink.directory(path);
     }
+    if (path !== "" && renamed && LABEL.test(name)) watched.doubtful = true;
     if (name.startsWith(TEMP_PREFIX)) return;
     const child = join(path, name);
     if (renamed) this.#look(path, name);
