@@ -1,5 +1,6 @@
 import { existsSync } from "node:fs";
 import { defineConfig } from "vitest/config";
+import { BaseSequencer, type TestSpecification } from "vitest/node";
 import { SUITES } from "./scripts/lib/suites.mjs";
 
 /** `proof` takes the files that print proof rows and nothing else (scripts/proof.mjs). */
@@ -11,11 +12,21 @@ const scale = Math.max(1, Number(process.env.GIN_TEST_SCALE ?? "1")) * (proof ? 
 /** The test files that a pattern begins. */
 const filesOf = (beginning: string): string => `${beginning}${proof ? ".proof" : ""}.test.ts`;
 
+/** Files that mostly wait begin first: the others run beside them. */
+class WaitingFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const sorted = await super.sort(files);
+    const waits = ({ moduleId }: TestSpecification): boolean => /\/test\/lsp\/(freshness|kills)\./.test(moduleId);
+    return [...sorted.filter(waits), ...sorted.filter((file) => !waits(file))];
+  }
+}
+
 export default defineConfig({
   test: {
     // Real processes, sockets and databases: forks keep a crash or a leaked handle inside one file.
     pool: "forks",
     maxWorkers: 4,
+    sequence: { sequencer: WaitingFirst },
     passWithNoTests: true,
     // Hooks start daemons, and the machine may be busy.
     hookTimeout: 30_000 * scale,

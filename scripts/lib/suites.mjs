@@ -33,7 +33,7 @@ export const SUITES = [
   { name: "history", folders: HISTORY.map((name) => `test/unit/${name}`), seconds: 90 },
   { name: "kernel", folders: ["test/kernel"], without: LIVING, seconds: 220 },
   { name: "living", folders: ["test/kernel"], only: LIVING, seconds: 120 },
-  { name: "lsp", folders: ["test/unit/lsp", "test/lsp"], seconds: 120 },
+  { name: "lsp", folders: ["test/unit/lsp", "test/lsp"], seconds: 140 },
   { name: "tools", folders: ["test/conformance", "test/unit/tools"], seconds: 140 },
   { name: "mcp", folders: ["test/mcp"], seconds: 50 },
   { name: "docs", folders: ["test/docs"], seconds: 60 },
