@@ -10,7 +10,7 @@ import { copyImage, diskFiles, fastTemp, openSite, type Site, saveInput } from "
 
 /** Saves of one session, and how likely each point passed is to be kept as an image. */
 const SAVES = 8;
-const KEEP = 0.12;
+const KEEP = 0.09;
 
 /** An image, and what the clients knew when it was taken. */
 interface Image {
