@@ -13,7 +13,7 @@ const NAMES = ["a", "b", "c", "d"];
 /** Cases asked of one tree. */
 const PER_TREE = 250;
 
-const COUNT = process.env.GIN_G5 === undefined ? proofCount("G5", { test: 40_000, proof: 500_000 }) : Number(process.env.GIN_G5);
+const COUNT = process.env.GIN_G5 === undefined ? proofCount("G5", { test: 20_000, proof: 500_000 }) : Number(process.env.GIN_G5);
 
 /** One answer in words both sides can give. */
 type Verdict = string;

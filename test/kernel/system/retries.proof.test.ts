@@ -75,7 +75,7 @@ it("G8: a request sent once to three times over cut connections is done at most 
   timeout: 1_200_000,
 }, async () => {
   const random = chance("retries");
-  const wanted = proofCount("G8", { test: 1_000, proof: 10_000 });
+  const wanted = proofCount("G8", { test: 600, proof: 10_000 });
   const { root, host } = tempHost();
   const daemon = await startDaemon({
     host,
