@@ -91,15 +91,15 @@ export function dropStaged(root: ConfinedRoot, { failed, lingering }: Applied): 
 /** Looks at what came out of the target's place: the verified content goes, anything else is kept. */
 function inspect(root: ConfinedRoot, step: Step, displaced: Displaced, applied: Applied, wallMs: number): void {
   for (const other of displaced.also ?? []) inspect(root, step, other, applied, wallMs);
-  // Asked before it is read: with nobody left, what is read is all there will be.
-  let writers: Writers = "unknown";
+  let writers: Writers;
   let found: ReturnType<typeof readDisplaced>;
   try {
+    // Asked before it is read: with nobody left, what is read is all there will be.
     writers = root.writers(displaced.temp);
     found = readDisplaced(root, displaced);
   } catch {
     // Ours is in place, so the step is done. What it displaced may be anything: it stays until it can be looked at.
-    applied.lingering.push({ path: step.path, temp: displaced.temp, seen: undefined, writers });
+    keepUnseen(step, displaced, applied);
     return;
   }
   if (found === undefined) giveBack(root, step, displaced, applied);
@@ -119,17 +119,24 @@ function isContent(state: PathState, content: NonNullable<PathState>): boolean {
   return state !== null && state.sha256 === content.sha256 && state.kind === content.kind;
 }
 
+/** Nobody has read it, so nobody can say that all there will be in it is recorded. */
+function keepUnseen({ path }: Step, { temp }: Displaced, applied: Applied): void {
+  applied.lingering.push({ path, temp, seen: undefined, writers: "unknown" });
+}
+
 /** A directory (or a file too large to keep) stood there: it gets its place back, and the step counts as refused. */
 function giveBack(root: ConfinedRoot, step: Step, displaced: Displaced, applied: Applied): never {
-  let mine: Displaced | undefined;
+  let isBack = false;
   try {
-    mine = root.takeAway(step.path);
-    root.putBack(displaced, step.path);
-  } catch (cause) {
-    applied.lingering.push({ path: step.path, temp: displaced.temp, seen: undefined, writers: "unknown" });
-    throw cause;
+    const mine = root.takeAway(step.path);
+    const isOurs = mine?.stat.inode === step.staged?.inode;
+    // Somebody else was faster, here and below: what came out is not ours, or the place is taken again.
+    if (mine !== undefined && !isOurs) keepUnseen(step, mine, applied);
+    isBack = root.putBack(displaced, step.path);
+    if (mine !== undefined && isOurs) root.discard(mine.temp);
+  } finally {
+    if (!isBack) keepUnseen(step, displaced, applied);
   }
-  if (mine !== undefined) root.discard(mine.temp);
   throw new GinError("NOT_A_FILE", `${step.path} is not a file any more`, undefined, { facts: { path: step.path } });
 }
 

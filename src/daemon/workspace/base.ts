@@ -15,6 +15,7 @@ import { checkPath, isSensitive } from "./files/index.ts";
 import type { GitEntry, GitReader } from "./git/index.ts";
 import { Keeper } from "./keeper.ts";
 import { CAPTURE_BYTES } from "./limits.ts";
+import { inTheWay } from "./plan.ts";
 import { paced } from "./slice.ts";
 import { Touched } from "./touched.ts";
 
@@ -79,19 +80,11 @@ async function asImported(
     const before = trees.get(until.tree, path);
     let after = imported(path);
     // A file that became a directory (or the other way) while it was imported was seen both ways; the tree holds one.
-    if (after !== null && (there.overlaps([path]) || inTheWay(deps, until, path))) after = null;
+    if (after !== null && (there.overlaps([path]) || inTheWay(trees, until.tree, path).next().done !== true)) after = null;
     if (after !== null) there.add([path]);
     if (!sameState(before, after)) changes.push({ path, before, after });
   });
   return changes;
-}
-
-function inTheWay(deps: WorkspaceDeps, until: Line, path: string): boolean {
-  const { trees } = deps.store;
-  if (trees.list(until.tree, path) !== undefined) return true;
-  for (let cut = path.lastIndexOf("/"); cut > 0; cut = path.lastIndexOf("/", cut - 1))
-    if (trees.get(until.tree, path.slice(0, cut)) !== null) return true;
-  return false;
 }
 
 async function asCommitted(

@@ -10,6 +10,7 @@ import {
   type SaveCommit,
   type Store,
   sameState,
+  type Trees,
 } from "../store/index.ts";
 import { type Author, CommitBuilder, type Line, type PlanView } from "./commit-builder.ts";
 import type { Decided } from "./judge.ts";
@@ -190,7 +191,7 @@ async function outsideChanges(view: PlanView, seen: Iterable<Observed>, decided:
   for (const one of changes) if (one.after !== null) present.add(one.path);
   for (const one of decided) if (one.after !== null) present.add(one.slot.path);
   await paced(view.clock, present, (path) => {
-    for (const gone of inTheWay(view, path)) {
+    for (const gone of inTheWay(view.store.trees, view.startTree, path)) {
       // It took the place of something recorded: one checkpoint says both, for no tree holds the two.
       const first = seenFirst.get(path);
       if (first !== undefined) first.cause = "external";
@@ -248,12 +249,11 @@ function* chunksOf<T>(items: readonly T[]): Generator<readonly T[]> {
 }
 
 /** Recorded paths that cannot exist beside `path`: a file where it has a directory, or files below it. */
-function* inTheWay(view: PlanView, path: string): Generator<{ path: string; content: Content }> {
-  const { trees } = view.store;
+export function* inTheWay(trees: Trees, tree: Hash, path: string): Generator<{ path: string; content: Content }> {
   for (let cut = path.lastIndexOf("/"); cut > 0; cut = path.lastIndexOf("/", cut - 1)) {
     const above = path.slice(0, cut);
-    const content = trees.get(view.startTree, above);
+    const content = trees.get(tree, above);
     if (content !== null) yield { path: above, content };
   }
-  if (trees.list(view.startTree, path) !== undefined) yield* trees.walk(view.startTree, path);
+  if (trees.list(tree, path) !== undefined) yield* trees.walk(tree, path);
 }

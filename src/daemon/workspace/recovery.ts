@@ -7,6 +7,7 @@ import { CHANGE_BYTES } from "./limits.ts";
 import { type Observed, observeFile } from "./observe.ts";
 import type { Line } from "./plan.ts";
 import { NOBODY, recordOutside, recordRescued } from "./record.ts";
+import { stageState } from "./staging.ts";
 import { inspectTemps } from "./strays.ts";
 import { isTorn } from "./torn.ts";
 
@@ -146,10 +147,7 @@ function stage(deps: WorkspaceDeps, chain: Chain, seen: Observed, failPoints: Fa
   const bytes = content(deps, chain.path, chain.wanted.sha256);
   try {
     deps.root.makeParents(chain.path);
-    const staged =
-      chain.wanted.kind === "symlink"
-        ? deps.root.stageLink(chain.path, Buffer.from(bytes).toString())
-        : deps.root.stage(chain.path, bytes, chain.mode);
+    const staged = stageState(deps.root, chain.path, chain.wanted, bytes, chain.mode);
     failPoints.hit("recover.staged");
     return { ...base, staged };
   } catch (thrown) {

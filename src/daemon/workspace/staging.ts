@@ -1,7 +1,19 @@
 import { type Clock, toGinError } from "../base/index.ts";
+import type { PathState } from "../store/index.ts";
 import type { ConfinedRoot, Staged } from "./files/index.ts";
 import type { Decided } from "./judge.ts";
 import { inSlices } from "./slice.ts";
+
+/** Writes a state beside its target; a symlink's bytes are where it leads. */
+export function stageState(
+  root: ConfinedRoot,
+  path: string,
+  { kind }: NonNullable<PathState>,
+  bytes: Uint8Array,
+  mode: number,
+): Staged {
+  return kind === "symlink" ? root.stageLink(path, Buffer.from(bytes).toString()) : root.stage(path, bytes, mode);
+}
 
 /** The new contents of one save, written beside their targets under hidden names; nothing is visible yet. */
 export class Staging {
@@ -13,10 +25,7 @@ export class Staging {
     this.#root = root;
   }
 
-  /**
-   * Writes every new content. Whatever a full or read-only disk has to say it says here; then nothing is left behind.
-   * `sync`: each temp is on disk before this returns (durability strict).
-   */
+  /** Writes every new content. Whatever a full or read-only disk has to say it says here; then nothing is left behind. */
   static async of(root: ConfinedRoot, changed: readonly Decided[], clock: Clock): Promise<Staging> {
     const staging = new Staging(root);
     await inSlices(root, clock, changed, (one) => {
@@ -25,10 +34,7 @@ export class Staging {
       try {
         // What is there already has its directories.
         if (one.seen.stat === undefined) staging.#made.push(...root.makeParents(path));
-        const bytes = one.bytes ?? new Uint8Array(0);
-        const staged =
-          one.after.kind === "symlink" ? root.stageLink(path, Buffer.from(bytes).toString()) : root.stage(path, bytes, one.mode);
-        staging.#staged.set(path, staged);
+        staging.#staged.set(path, stageState(root, path, one.after, one.bytes ?? new Uint8Array(0), one.mode));
       } catch (thrown) {
         staging.abort();
         throw toGinError(thrown, path);
@@ -39,11 +45,6 @@ export class Staging {
 
   at(path: string): Staged | undefined {
     return this.#staged.get(path);
-  }
-
-  /** Directories this save had to make, outermost first. */
-  get made(): readonly string[] {
-    return this.#made;
   }
 
   /** Takes everything back; only before the commit. */

@@ -1,4 +1,3 @@
-import type { GinError } from "../base/index.ts";
 import type { Content, FenceCheck, Hash, PathState, RequestRow } from "../store/index.ts";
 import type { FileStat } from "./files/index.ts";
 import type { WatchHealth } from "./watch/index.ts";
@@ -200,9 +199,6 @@ export interface LeaseJudge {
     required: boolean,
   ): FenceCheck | undefined;
 }
-
-/** Thrown inside the engine when a save must be refused. */
-export type Refusal = GinError;
 
 /** One side of a three-way merge of a path: what is there, or null where nothing is. */
 export type MergeSide = { readonly kind: "file" | "symlink"; readonly bytes: Uint8Array; readonly executable: boolean } | null;

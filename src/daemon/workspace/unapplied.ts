@@ -2,9 +2,10 @@ import { type Clock, errnoOf, type FailPoints, GinError, type Log } from "../bas
 import { type PathState, type StoreReader, sameState } from "../store/index.ts";
 import { type Applied, applySteps, dropStaged, type Step } from "./apply.ts";
 import { NEW_FILE_MODE } from "./content.ts";
-import type { ConfinedRoot } from "./files/index.ts";
+import type { ConfinedRoot, Staged } from "./files/index.ts";
 import { CHANGE_BYTES } from "./limits.ts";
 import { type Observed, observeFile } from "./observe.ts";
+import { stageState } from "./staging.ts";
 
 /** First wait before a refused step is tried again, and the longest, in milliseconds. */
 const FIRST_WAIT_MS = 100;
@@ -112,18 +113,17 @@ export class Unapplied {
       await record(seen ?? { path, content: null, bytes: undefined, mode: NEW_FILE_MODE, stat: undefined });
       return true;
     }
-    if (step.after !== null) this.#root.makeParents(step.path);
-    const staged =
-      step.after === null
-        ? undefined
-        : step.after.kind === "symlink"
-          ? this.#root.stageLink(step.path, Buffer.from(this.#bytes(step.path, step.after)).toString())
-          : this.#root.stage(step.path, this.#bytes(step.path, step.after), step.mode);
-    const tried = await applySteps(this.#root, [{ ...step, staged }], this.#clock, this.#failPoints, wallMs);
+    const tried = await applySteps(this.#root, [{ ...step, staged: this.#stage(step) }], this.#clock, this.#failPoints, wallMs);
     applied.rescued.push(...tried.rescued);
     applied.lingering.push(...tried.lingering);
     dropStaged(this.#root, tried);
     return tried.failed.length === 0;
+  }
+
+  #stage({ path, after, mode }: Step): Staged | undefined {
+    if (after === null) return undefined;
+    this.#root.makeParents(path);
+    return stageState(this.#root, path, after, this.#bytes(path, after), mode);
   }
 
   #schedule(): void {

@@ -1,5 +1,18 @@
 // What is left to do after a save, when the store or the disk refuses while it is done: nothing is lost, and it is tried again.
-import { closeSync, mkdirSync, openSync, readdirSync, readFileSync, rmSync, utimesSync, writeFileSync, writeSync } from "node:fs";
+import {
+  closeSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  truncateSync,
+  utimesSync,
+  writeFileSync,
+  writeSync,
+} from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, vi } from "vitest";
 import { type Clock, type Fs, GinError, type Log, nodeFs, systemClock } from "../../../src/daemon/base/index.ts";
@@ -126,6 +139,56 @@ describe("a displaced file that cannot be read", () => {
     expect(temp).toBeDefined();
     writeFileSync(join(killed, "ws", temp ?? ""), "theirs, late");
     await vi.waitFor(() => expect([kept(site, "theirs, late"), temps(killed)]).toEqual([true, []]), patient);
+  });
+});
+
+describe("a file too large to keep whose place a save took", () => {
+  const LARGE = 256 * 1024 * 1024 + 1;
+  const sizes = (directory: string): number[] => temps(directory).map((name) => lstatSync(join(directory, "ws", name)).size);
+
+  /** A site where a large file comes to `a` after a save was decided, and a third one when `comes` first says so of a later moment. */
+  async function crowded(directory: string, comes: (isThere: boolean) => boolean): Promise<Site> {
+    aged(directory, "old");
+    const at = join(directory, "ws", "a");
+    let committed = false;
+    let armed = true;
+    const hit = (point: string): void => {
+      if (point === "save.committed" && !committed) {
+        committed = true;
+        truncateSync(at, LARGE);
+      }
+      if (point !== "apply.displaced" || !committed || !armed || !comes(existsSync(at))) return;
+      armed = false;
+      writeFileSync(at, "third");
+    };
+    return openSite(directory, { failPoints: { hit }, clock: fast });
+  }
+
+  it("is kept when somebody is faster as it is to get its place back", async () => {
+    const directory = tempDir("crowded");
+    let placed = false;
+    const site = await crowded(directory, (isThere) => {
+      placed ||= isThere;
+      return placed && !isThere;
+    });
+    expect((await change(site, "r1", "old", "ours")).applyPending).toBe(true);
+    await vi.waitFor(() => expect(site.workspace.applyPending()).toBe(0), patient);
+    expect([treeOf(site), onDisk(directory), kept(site, "ours")]).toEqual([{ a: hash("third") }, "third", true]);
+    await site.close();
+    expect(sizes(directory)).toEqual([LARGE]);
+    const next = await openSite(directory);
+    atTeardown(() => next.close());
+    expect([sizes(directory), onDisk(directory)]).toEqual([[LARGE], "third"]);
+  });
+
+  it("gets its place back from a file that came there meanwhile, which is recorded", async () => {
+    const directory = tempDir("crowded-removal");
+    let hits = 0;
+    const site = await crowded(directory, () => ++hits === 2);
+    atTeardown(() => site.close());
+    await site.workspace.save(saveInput(site, "r1", [{ path: "a", expect: hash("old"), delete: true }]));
+    expect(lstatSync(join(directory, "ws", "a")).size).toBe(LARGE);
+    await vi.waitFor(() => expect([kept(site, "third"), temps(directory)]).toEqual([true, []]), patient);
   });
 });
 

@@ -166,7 +166,7 @@ function freshName(ground: Ground, directory: Held): string {
 }
 
 /** Throws a result's errno as the system error it is. */
-export function expectDone(result: SwapResult): void {
+function expectDone(result: SwapResult): void {
   if (result === "done") return;
   const code = typeof result === "string" ? { exists: "EEXIST", absent: "ENOENT", refused: "EINVAL" }[result] : result.errno;
   throw Object.assign(new Error(`renameat2: ${code}`), { code, syscall: "renameat2" });

@@ -37,7 +37,7 @@ export function holdsTakenAway(temp: string): boolean {
 }
 
 /** Tries fresh names until `make` does not meet an existing one. Only a repeating Random gets past the first. */
-export function withFreshName<T>(random: Random, make: (name: string) => T): T {
+function withFreshName<T>(random: Random, make: (name: string) => T): T {
   for (let attempt = 1; ; attempt++) {
     try {
       return make(tempName(random));

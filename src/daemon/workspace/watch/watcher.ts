@@ -3,6 +3,7 @@ import { ChokidarSource } from "./chokidar.ts";
 import { NativeSource } from "./native.ts";
 import { POLL_MOST_MS, Polling } from "./polling.ts";
 import { Settler } from "./settler.ts";
+import { isShared } from "./shared.ts";
 import { type Sink, type Source, SourceFailure, type WatcherDeps } from "./source.ts";
 import { explainFailure } from "./trouble.ts";
 import type { OverflowReason, Watcher, WatcherHooks, WatcherKind, WatchHealth, WatchState } from "./types.ts";
@@ -17,18 +18,6 @@ const PROGRESS_MS = 250;
 /** Makes a watcher; nothing happens before `start`. */
 export function createWatcher(deps: WatcherDeps): Watcher {
   return new RootWatcher(deps, deps.kind === "auto" ? (onLinux(deps) ? "native" : "chokidar") : deps.kind);
-}
-
-/** Numbers of file systems that others than this kernel write to: NFS, SMB, CIFS, 9p, FUSE, Ceph, AFS, Lustre, VirtualBox. */
-const SHARED = new Set([0x6969, 0xfe534d42, 0xff534d42, 0x01021997, 0x65735546, 0x00c36400, 0x5346414f, 0x0bd00bd0, 0x786f4256]);
-
-function isShared({ fs, path }: WatcherDeps): boolean {
-  try {
-    return SHARED.has(fs.fsTypeSync(path));
-  } catch {
-    // A root that is gone tells of nothing either.
-    return true;
-  }
 }
 
 const onLinux = (deps: WatcherDeps): boolean => (deps.platform ?? process.platform) === "linux";
@@ -65,7 +54,7 @@ class RootWatcher implements Watcher {
   constructor(deps: WatcherDeps, kind: WatcherKind) {
     this.#deps = deps;
     this.#kind = kind;
-    this.#elsewhere = isShared(deps);
+    this.#elsewhere = isShared(deps.fs, deps.path);
     this.#settler = new Settler(deps.clock, {
       hint: (paths) => {
         // A root that is another one now makes hints of nothing.
@@ -176,18 +165,18 @@ class RootWatcher implements Watcher {
     const now = (act: () => void) => {
       if (term === this.#term) act();
     };
+    const heard = (act: () => void) =>
+      now(() => {
+        this.#heard = true;
+        act();
+      });
     return {
-      path: (path) => now(() => this.#hear(() => this.#settler.path(path))),
-      directory: (path) => now(() => this.#hear(() => this.#settler.directory(path))),
+      path: (path) => heard(() => this.#settler.path(path)),
+      directory: (path) => heard(() => this.#settler.directory(path)),
       everything: (reason) => now(() => this.#settler.everything(reason)),
       failed: (failure) => this.#fail(term, failure),
       root: () => now(() => void this.#lookAtRoot()),
     };
-  }
-
-  #hear(pass: () => void): void {
-    this.#heard = true;
-    pass();
   }
 
   /** Gives the source up and polls. */
