@@ -4,7 +4,7 @@ import { type LspWorkspace, TEXT_BYTES } from "./lsp/index.ts";
 import type { Store } from "./store/index.ts";
 import type { Workspace } from "./workspace/index.ts";
 
-/** Paths of one checkpoint that are asked about. */
+/** Paths of one checkpoint that are asked about together. */
 const TOUCHED_MOST = 1_000;
 
 /** An open workspace as the language servers see it: its actor for what is on disk, the store for what is recorded. */
@@ -35,7 +35,16 @@ export function lspWorkspace(store: Store, hosted: Hosted, workspace: Workspace)
     },
     read: (path, signal) => readFile(workspace, path, signal),
     canonical: (path) => workspace.canonical(path),
-    touched: (checkpoint) => read.touched(checkpoint, 0, TOUCHED_MOST).paths.map(({ path }) => path),
+    touched(checkpoint) {
+      const facts = { id: checkpoint.slice(0, 128) };
+      if (read.checkpoint(checkpoint)?.workspace !== hosted.rowid)
+        throw new GinError("ID_NOT_FOUND", "no such checkpoint in this workspace", "gin log lists them", { facts });
+      const { paths, count } = read.touched(checkpoint, 0, TOUCHED_MOST);
+      if (count <= TOUCHED_MOST) return paths.map(({ path }) => path);
+      throw new GinError("TOO_LARGE", `the checkpoint touched ${count} files`, "name those that are meant in paths", {
+        facts: { limit: TOUCHED_MOST, unit: "entries" },
+      });
+    },
     onChange: (listener) => workspace.onChange(listener),
   };
 }

@@ -2,6 +2,7 @@ import { mkdirSync, realpathSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import type { MessageInitShape } from "@bufbuild/protobuf";
+import { vi } from "vitest";
 import { createClient, EngineError, type GinClient } from "../../src/clients/sdk/index.ts";
 import type { LspRequestSchema, LspResponse } from "../../src/gen/gin/v1/lsp_pb.ts";
 import { startDaemon, type TestDaemon } from "../helpers/daemon.ts";
@@ -79,7 +80,8 @@ export async function replied(gin: GinClient, question: Question): Promise<Reply
 
 /** Resolves once the first look at the tree has ended. */
 async function imported(gin: GinClient, workspace: string): Promise<void> {
-  while ((await gin.context({ workspace, sections: ["import"] })).import?.done !== true) await wait(20);
+  const isDone = async () => (await gin.context({ workspace, sections: ["import"] })).import?.done === true;
+  await vi.waitUntil(isDone, { timeout: 120_000, interval: 20 });
 }
 
 /** The answer of a question, asked again as long as the server is not ready. */

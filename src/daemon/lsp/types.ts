@@ -47,7 +47,7 @@ export interface LspWorkspace {
   read(path: string, signal?: AbortSignal): Promise<{ readonly path: string; readonly sha256: Hash; readonly bytes: Uint8Array }>;
   /** Syntax, protected names and walk only: the canonical path. Throws PATH_INVALID, PATH_SENSITIVE, PATH_OUTSIDE_WORKSPACE. */
   canonical(path: string): string;
-  /** Paths that a checkpoint touched, in byte order, bounded. */
+  /** Paths that a checkpoint touched, in byte order. Throws ID_NOT_FOUND for none of this workspace, TOO_LARGE for more than are asked about together. */
   touched(checkpoint: string): readonly string[];
   /** Called after each change of head; the returned function ends that. */
   onChange(listener: (state: State) => void): () => void;
@@ -317,7 +317,7 @@ export interface LspAnswer extends AnswerFacts {
 /** The room. */
 export interface Lsp {
   /**
-   * Asks. Rejects with PATH_*, SCOPE_FORBIDDEN, STALE_CONTENT (`ifHash`), BINARY_FILE, TOO_LARGE, INVALID_REQUEST, SYMBOL_NOT_FOUND,
+   * Asks. Rejects with PATH_*, SCOPE_FORBIDDEN, STALE_CONTENT (`ifHash`), BINARY_FILE, TOO_LARGE, INVALID_REQUEST, ID_NOT_FOUND, SYMBOL_NOT_FOUND,
    * SYMBOL_AMBIGUOUS, UNSUPPORTED (no server for it, not installed, not an ability of it), LSP_NEEDS_TRUST, NOT_READY with facts `state` ("starting",
    * "indexing", "crashed", "broken", "not_covered", "timed_out", "changing") and retry_after_ms, LSP_REFUSED (the server's own error), CANCELLED.
    */

@@ -1,5 +1,7 @@
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import { type Clock, type Log, nodeCommands, systemClock } from "../../../src/daemon/base/index.ts";
 import { createSession, type Deadline, type LaunchSpec, type Session } from "../../../src/daemon/lsp/session/index.ts";
 import { atTeardown } from "../teardown.ts";
@@ -46,6 +48,13 @@ export function within(
   clock: Clock = systemClock,
 ): Deadline {
   return { atMs: clock.monotonicMs() + ms, signal };
+}
+
+/** How many of these objects somebody still holds. */
+export function heldOf(objects: readonly WeakRef<object>[]): number {
+  setFlagsFromString("--expose-gc");
+  (runInNewContext("gc") as () => void)();
+  return objects.filter((one) => one.deref() !== undefined).length;
 }
 
 /** What the fake server says it received. */

@@ -5,7 +5,7 @@ import { changesBetween } from "../../../src/daemon/lsp/mirror/delta.ts";
 import { createText } from "../../../src/daemon/lsp/mirror/text.ts";
 import { FakeRun, FakeWorkspace, held, later, mirrorSite, SteppedClock, sha } from "./mirror-site.ts";
 
-const uri = (path: string) => `file:///w/root/${path}`;
+const uri = (path: string) => `file:///w/tree/${path}`;
 const saving = (save: boolean | { includeText?: boolean }) => (run: FakeRun) => {
   run.capabilities = { textDocumentSync: { openClose: true, change: 2, save } };
 };

@@ -20,7 +20,7 @@ function edit({ workspace }: Site, random: Chance): void {
 
 /** The server's texts, by path, without a mark as it is told. */
 const believed = (run: FakeRun) =>
-  new Map([...run.documents].map(([uri, { text }]) => [decodeURIComponent(uri).slice("file:///w/root/".length), text]));
+  new Map([...run.documents].map(([uri, { text }]) => [decodeURIComponent(uri).slice("file:///w/tree/".length), text]));
 const plain = (bytes: Uint8Array | undefined) => bytes?.toString().replace(/^\ufeff/, "");
 
 /** After a sync with nothing else under way the server knows the disk: open documents to the letter, all other recorded files by their events. */

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { TEXT_BYTES } from "../../../src/daemon/lsp/mirror/limits.ts";
 import { type FakeRun, held, later, mirrorSite, SteppedClock, sha } from "./mirror-site.ts";
 
-const uri = (path: string) => `file:///w/root/${path}`;
+const uri = (path: string) => `file:///w/tree/${path}`;
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 const texts = (run: FakeRun) => Object.fromEntries([...run.documents].map(([at, { text }]) => [at.slice(uri("").length), text]));
 const files = { "a.ts": "a", "b.ts": "b", "c.ts": "c" };

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { GinError } from "../../../src/daemon/base/index.ts";
 import { type FakeRun, held, later, mirrorSite, sha } from "./mirror-site.ts";
 
-const uri = (path: string) => `file:///w/root/${path}`;
+const uri = (path: string) => `file:///w/tree/${path}`;
 const push = (run: FakeRun, version: number | null | undefined, items: unknown[] = ["x"], at = uri("a.ts")) =>
   run.say("textDocument/publishDiagnostics", { uri: at, ...(version === undefined ? {} : { version }), diagnostics: items });
 
@@ -242,12 +242,12 @@ describe("pushes", () => {
     const { run, mirror, version, pushed } = await opened();
     const heard: string[] = [];
     const unhear = mirror.onPushed((at) => heard.push(at));
-    push(run, version, ["x"], "file:///w/%72oot/./a.ts");
+    push(run, version, ["x"], "file:///w/%74ree/./a.ts");
     push(run, 1, [], "jdt://x");
     push(run, 1, [], uri("b.ts"));
     expect(heard).toEqual([uri("a.ts"), "jdt://x", uri("b.ts")]);
     expect(pushed()?.items).toEqual(["x"]);
-    expect(mirror.pushed("file:/w/root/a.ts")?.items).toEqual(["x"]);
+    expect(mirror.pushed("file:/w/tree/a.ts")?.items).toEqual(["x"]);
     unhear();
     push(run, version);
     expect(heard).toHaveLength(3);

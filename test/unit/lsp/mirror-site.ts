@@ -57,7 +57,7 @@ type Tree = ReadonlyMap<string, Buffer>;
 export class FakeWorkspace implements LspWorkspace {
   readonly rowid = 1;
   readonly id = "ws_1";
-  readonly root = "/w/root";
+  readonly root = "/w/tree";
   readonly trusted = true;
   readonly disk = new Map<string, Buffer>();
   /** Paths that begin so are never recorded. */
@@ -260,7 +260,7 @@ export class FakeRun implements Run {
     return text.slice(0, from) + change.text + text.slice(to);
   }
   #look(uri: string): void {
-    const path = decodeURIComponent(uri).slice("file:///w/root/".length);
+    const path = decodeURIComponent(uri).slice("file:///w/tree/".length);
     const bytes = this.#workspace.seen(path);
     if (bytes === undefined) this.files.delete(path);
     else this.files.set(path, bytes.toString());

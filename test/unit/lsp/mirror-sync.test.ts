@@ -3,13 +3,13 @@ import { GinError } from "../../../src/daemon/base/index.ts";
 import { type FakeRun, held, later, mirrorSite, SteppedClock } from "./mirror-site.ts";
 
 const WATCHED = "workspace/didChangeWatchedFiles";
-const uri = (path: string) => `file:///w/root/${path}`;
+const uri = (path: string) => `file:///w/tree/${path}`;
 /** Events told since the last call, a list a message. */
 const told = (run: FakeRun) =>
   run
     .take(WATCHED)
     .map(({ changes }: { changes: { uri: string; type: number }[] }) =>
-      changes.map((change) => `${"?+~-"[change.type]}${change.uri.slice("file:///w/root/".length)}`),
+      changes.map((change) => `${"?+~-"[change.type]}${change.uri.slice("file:///w/tree/".length)}`),
     );
 
 describe("what changed is told", () => {
@@ -27,9 +27,9 @@ describe("what changed is told", () => {
         method: WATCHED,
         params: {
           changes: [
-            { uri: "file:///w/root/a.ts", type: 3 },
-            { uri: "file:///w/root/b.ts", type: 2 },
-            { uri: "file:///w/root/src/%C3%A9%23.ts", type: 1 },
+            { uri: "file:///w/tree/a.ts", type: 3 },
+            { uri: "file:///w/tree/b.ts", type: 2 },
+            { uri: "file:///w/tree/src/%C3%A9%23.ts", type: 1 },
           ],
         },
       },
@@ -171,14 +171,14 @@ describe("what a server registered", () => {
   });
 
   test("absolute globs and those with a base, whose URI may be written in other ways", async () => {
-    expect(await changing(watching({ globPattern: "/w/root/src/*.ts" }))).toEqual(["~src/b.ts", "+src/new.ts"]);
+    expect(await changing(watching({ globPattern: "/w/tree/src/*.ts" }))).toEqual(["~src/b.ts", "+src/new.ts"]);
     const base = (baseUri: unknown, pattern: string) => watching({ globPattern: { baseUri, pattern } });
-    expect(await changing(base("file:///w/root/src", "**/*.py"))).toEqual(["~src/deep/c.py"]);
-    expect(await changing(base({ uri: "file:///w/%72oot/src/", name: "src" }, "deep/*"))).toEqual(["~src/deep/c.py"]);
-    expect(await changing(base("file:///w", "root/*.ts"))).toEqual(["~a.ts"]);
+    expect(await changing(base("file:///w/tree/src", "**/*.py"))).toEqual(["~src/deep/c.py"]);
+    expect(await changing(base({ uri: "file:///w/%74ree/src/", name: "src" }, "deep/*"))).toEqual(["~src/deep/c.py"]);
+    expect(await changing(base("file:///w", "tree/*.ts"))).toEqual(["~a.ts"]);
     expect(await changing(base("file:///", "**/c.py"))).toEqual(["~src/deep/c.py"]);
     expect(await changing(base("file:///elsewhere", "**/*"))).toEqual([]);
-    expect(await changing(base("vscode-vfs://x/w/root", "**/*"))).toEqual([]);
+    expect(await changing(base("vscode-vfs://x/w/tree", "**/*"))).toEqual([]);
   });
 
   test("a glob without a base may be meant from the folder the server was started in", async () => {

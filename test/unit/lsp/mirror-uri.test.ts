@@ -100,11 +100,11 @@ describe("paths and URIs", () => {
 
 describe("names of a root", () => {
   test("a server may answer with another name of the root, one below the other too", () => {
-    const { pathOf, uriOf } = made("/real/root", ["/links/r/", "/real/root/self"]);
+    const { pathOf, uriOf } = made("/real/tree", ["/links/r/", "/real/tree/self"]);
     expect(pathOf("file:///links/r/a.ts")).toBe("a.ts");
-    expect(pathOf("file:///real/root/a.ts")).toBe("a.ts");
-    expect(pathOf("file:///real/root/self/a.ts")).toBe("a.ts");
-    expect(uriOf("a.ts")).toBe("file:///real/root/a.ts");
+    expect(pathOf("file:///real/tree/a.ts")).toBe("a.ts");
+    expect(pathOf("file:///real/tree/self/a.ts")).toBe("a.ts");
+    expect(uriOf("a.ts")).toBe("file:///real/tree/a.ts");
   });
 
   test("/private and what lies below it are one on macOS", () => {

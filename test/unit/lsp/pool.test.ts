@@ -332,13 +332,15 @@ describe("memory", () => {
 
 describe("what does not know the workspace yet", () => {
   it("is asked about a lone file where its row says that it can be, and about nothing where not", async () => {
-    const { pool } = open({ neverReady: true });
+    const { pool, said } = open({ neverReady: true });
     const workspace = workspaceOf(1, []);
     expect((await pool.lease(workspace, { path: "a.one" }, within(), true)).session.state).toBe("indexing");
     expect(await refusedWith(pool.lease(workspace, { path: "a.one" }, within(300)))).toMatchObject({
       facts: { state: "indexing" },
     });
-    expect(await refusedWith(pool.lease(workspace, { path: "a.py" }, within(1_500), true))).toMatchObject({
+    await refusedWith(pool.lease(workspace, { path: "a.py" }, within(50), true));
+    await expect.poll(() => said, { timeout: 20_000 }).toContain("1 first indexing");
+    expect(await refusedWith(pool.lease(workspace, { path: "a.py" }, within(300), true))).toMatchObject({
       reason: "NOT_READY",
       facts: { server: "first", state: "indexing" },
     });
@@ -367,6 +369,8 @@ describe("starts", () => {
     const slow = ask(pool, workspace, "a.one");
     const late = await refusedWith(pool.lease(workspace, { path: "a.py" }, within(200)));
     expect(late).toMatchObject({ reason: "NOT_READY", facts: { server: "first", state: "starting" } });
+    // It was not even begun.
+    expect(sessions.map(({ state }) => state)).toEqual(["starting", "stopped"]);
     const patient = ask(pool, workspace, "a.py");
     await slow;
     expect(sessions.map(({ server }) => server)).toEqual(["one", "first"]);

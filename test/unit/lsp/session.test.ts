@@ -2,7 +2,7 @@ import { pathToFileURL } from "node:url";
 import { expect, test } from "vitest";
 import type { InitializeParams } from "vscode-languageserver-protocol";
 import type { Encoding, Run } from "../../../src/daemon/lsp/session/index.ts";
-import { type FakeLog, fakeSession, within } from "../../helpers/lsp/session.ts";
+import { type FakeLog, fakeSession, heldOf, within } from "../../helpers/lsp/session.ts";
 import { tempDir } from "../../helpers/temp.ts";
 
 const logOf = async (run: Run): Promise<FakeLog> => (await run.request("fake/log", {}, within())) as FakeLog;
@@ -201,6 +201,44 @@ test("a server that goes on after a cancellation is not believed, and one too la
   // Its own answer comes after the one that was given up, which is received and dropped.
   await run.request("fake/sleep", { ms: 0 }, within());
   expect((await logOf(run)).received.filter(({ method }) => method === "fake/sleep")).toHaveLength(2);
+});
+
+/** Asks many times, and gives each up at once. */
+async function giveUp(run: Run, method: string, count: number): Promise<WeakRef<AbortSignal>[]> {
+  const signals: WeakRef<AbortSignal>[] = [];
+  for (let asked = 0; asked < count; asked += 1) {
+    const gone = new AbortController();
+    signals.push(new WeakRef(gone.signal));
+    const answer = run.request(method, { ms: 0 }, within(20_000, gone.signal));
+    gone.abort();
+    // Not by `rejects`, which keeps the error, whose stack keeps the signal.
+    expect(await answer.catch((thrown: unknown) => (thrown as { reason: string }).reason)).toBe("CANCELLED");
+  }
+  return signals;
+}
+
+const UNANSWERING = { ignore: ["cancel"], on: { "textDocument/hover": { do: "silence" } } };
+
+test("who gave up is not kept while the server owes the answer", async () => {
+  const run = await fakeSession(UNANSWERING).run(within());
+  const signals = await giveUp(run, "textDocument/hover", 150);
+  await run.request("fake/sleep", { ms: 0 }, within());
+  await expect.poll(() => heldOf(signals), { timeout: 20_000 }).toBeLessThan(5);
+});
+
+test("a server that goes on and leaves more than a thousand questions unanswered is ended; late answers count as answers", async () => {
+  const session = fakeSession(UNANSWERING);
+  const run = await session.run(within());
+  await giveUp(run, "textDocument/hover", 500);
+  for (let round = 0; round < 2; round += 1) {
+    await giveUp(run, "fake/sleep", 400);
+    await run.request("fake/sleep", { ms: 20 }, within());
+  }
+  await giveUp(run, "textDocument/hover", 500);
+  expect(session.state).toBe("ready");
+  await giveUp(run, "textDocument/hover", 1);
+  expect([session.state, session.note]).toEqual(["crashed", "it left 1001 questions unanswered"]);
+  await run.ended;
 });
 
 test("a large answer is taken whole", async () => {

@@ -252,8 +252,7 @@ export class Documents {
     const { wire } = this.#parts;
     const { shown, uri } = open;
     open.shown = text;
-    if (shown === text || (shown === undefined && text === undefined)) return Promise.resolve();
-    if (shown !== undefined && shown.sha256 === text?.sha256) return Promise.resolve();
+    if (shown?.sha256 === text?.sha256) return Promise.resolve();
     const sends: Promise<void>[] = open.shot === undefined ? [] : [this.drop(open.path, writeMs)];
     const wants = this.#wants();
     if (text !== undefined) {

@@ -28,11 +28,6 @@ export class Gate {
     this.#bound = bound;
   }
 
-  /** How many share it now. */
-  get sharing(): number {
-    return this.#shared;
-  }
-
   /** Resolves with the way out, to be called once. Rejects with NOT_READY "timed_out" or CANCELLED. */
   enter(hold: Hold, deadline: Deadline): Promise<() => void> {
     return new Promise((resolve, reject) => {

@@ -87,7 +87,7 @@ class RunMirror implements Mirror {
     this.#overlay = new Overlay({
       ...shared,
       sync: () => this.#sync,
-      hashAt: (path) => (this.told === undefined ? undefined : workspace.hashAt(this.told.tree, path)),
+      hashAt: (path) => this.#hashNow(path),
       marks: this.#marks,
       revertMs: this.#limits.revertMs,
     });

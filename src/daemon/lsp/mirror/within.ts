@@ -1,8 +1,6 @@
 import { type Clock, GinError } from "../../base/index.ts";
+import { whenOver as over } from "../session/over.ts";
 import type { Deadline } from "../session/types.ts";
-
-/** Timers cannot wait longer: some 24 days. */
-const LONGEST_MS = 2 ** 31 - 1;
 
 /** How errors name the server, and the clock deadlines are on. */
 export interface Bound {
@@ -15,37 +13,20 @@ export function notReady(server: string, state: string, message: string, retryAf
   return new GinError("NOT_READY", message, undefined, { retryAfterMs, facts: { state, server } });
 }
 
-/**
- * Calls back once when a deadline passes (NOT_READY "timed_out") or its caller gives up (CANCELLED), at once where that was before. The returned function
- * ends it.
- */
+/** As that of sessions, with the refusal: NOT_READY "timed_out" or CANCELLED. */
 export function whenOver(
   { clock, server }: Bound,
   deadline: Deadline,
   what: string,
   callback: (error: GinError) => void,
 ): () => void {
-  const left = deadline.atMs - clock.monotonicMs();
-  let stop = () => {};
-  const end = () => {
-    stop();
-    deadline.signal.removeEventListener("abort", cancelled);
-  };
-  const cancelled = () => {
-    end();
-    callback(new GinError("CANCELLED", "the caller gave up"));
-  };
-  const timedOut = () => {
-    end();
-    callback(notReady(server, "timed_out", `${what} took longer than the time given`));
-  };
-  if (deadline.signal.aborted) cancelled();
-  else if (left <= 0) timedOut();
-  else {
-    stop = clock.after(Math.min(left, LONGEST_MS), timedOut);
-    deadline.signal.addEventListener("abort", cancelled, { once: true });
-  }
-  return end;
+  return over(clock, deadline, (how) =>
+    callback(
+      how === "cancelled"
+        ? new GinError("CANCELLED", "the caller gave up")
+        : notReady(server, "timed_out", `${what} took longer than the time given`),
+    ),
+  );
 }
 
 /** The outcome of work, or the refusal when it is not there by the deadline. The work itself goes on; what becomes of it then is nobody's. */

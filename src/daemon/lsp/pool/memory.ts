@@ -42,7 +42,7 @@ export class Budget {
     for (;;) {
       if (this.#sum() <= this.#parts.memoryBytes) return true;
       const oldest = this.#idle()[0];
-      if (oldest === undefined) return this.#running().length === 0;
+      if (oldest === undefined) return false;
       await this.#parts.end(oldest, "another one needs its memory");
     }
   }

@@ -1,5 +1,6 @@
 import { GinError } from "../../base/index.ts";
 import { givenUp, notReady } from "../session/failures.ts";
+import { whenOver } from "../session/over.ts";
 import type { Deadline, Run } from "../session/types.ts";
 import { languagesOf } from "../table/servers.ts";
 import type { ServerSpec } from "../table/types.ts";
@@ -226,19 +227,14 @@ class ServerPool implements Pool {
   }
 
   async #room(entry: Entry, deadline: Deadline): Promise<void> {
+    const { clock } = this.#deps;
+    const { atMs, signal } = deadline;
     while (entry.session.pid === undefined && !(await this.#budget.room())) {
-      const left = deadline.atMs - this.#deps.clock.monotonicMs();
-      if (left <= 0 || deadline.signal.aborted)
+      const now = clock.monotonicMs();
+      if (now >= atMs || signal.aborted)
         throw this.#late(entry, deadline, "the servers being asked take all the memory there is for them");
-      await new Promise<void>((resolve) => {
-        const over = (): void => {
-          cancel();
-          deadline.signal.removeEventListener("abort", over);
-          resolve();
-        };
-        const cancel = this.#deps.clock.after(Math.min(ROOM_MS, left), over);
-        deadline.signal.addEventListener("abort", over, { once: true });
-      });
+      const pause = { atMs: Math.min(now + ROOM_MS, atMs), signal };
+      await new Promise<void>((resolve) => void whenOver(clock, pause, () => resolve()));
     }
   }
 

@@ -1,4 +1,5 @@
 import type { Clock } from "../../base/index.ts";
+import { whenOver } from "../session/over.ts";
 import type { Deadline } from "../session/types.ts";
 
 /** Places for what may go on a few at a time. Who waits is served in the order of coming. */
@@ -18,21 +19,16 @@ export class Slots {
       this.#free -= 1;
       return Promise.resolve(true);
     }
-    const left = deadline.atMs - this.#clock.monotonicMs();
-    if (left <= 0 || deadline.signal.aborted) return Promise.resolve(false);
     return new Promise((resolve) => {
+      let end = (): void => {};
+      const served = (): void => over(true);
       const over = (entered: boolean): void => {
-        cancel();
-        deadline.signal.removeEventListener("abort", giveUp);
-        const place = this.#waiting.indexOf(served);
-        if (place !== -1) this.#waiting.splice(place, 1);
+        end();
+        this.#waiting.splice(this.#waiting.indexOf(served), 1);
         resolve(entered);
       };
-      const served = (): void => over(true);
-      const giveUp = (): void => over(false);
-      const cancel = this.#clock.after(left, giveUp);
-      deadline.signal.addEventListener("abort", giveUp, { once: true });
       this.#waiting.push(served);
+      end = whenOver(this.#clock, deadline, () => over(false));
     });
   }
 

@@ -65,7 +65,7 @@ export interface PoolDeps {
   readonly clock: Clock;
   readonly log: Log;
   readonly table: readonly ServerSpec[];
-  /** Where a row's program is, for a workspace of this trust; undefined when it is not installed. */
+  /** Where a row's program is; undefined when it is not installed. */
   readonly discover: (spec: ServerSpec) => Found | undefined;
   /** Whether the owner switched a row off. */
   readonly disabled: (spec: ServerSpec) => boolean;

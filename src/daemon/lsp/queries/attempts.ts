@@ -43,6 +43,7 @@ export class Attempts {
   async run<T>(work: (ground: Ground) => Promise<T>): Promise<Grounded<T>> {
     const { spec } = this.#leased;
     let pause = FIRST_PAUSE_MS;
+    let changing: unknown;
     for (let left = ATTEMPTS; ; ) {
       try {
         const answer = await this.#attempt(work, left === 1);
@@ -50,7 +51,10 @@ export class Attempts {
         if (answer === "changed") left -= 1;
         if (left === 0) throw notReady(spec.id, "changing", "files it speaks of change while it answers");
       } catch (thrown) {
+        // The time ran out over what changes: that is why there is no answer, whatever was being waited for just then.
+        if (changing !== undefined && stateOf(thrown) === "timed_out") throw changing;
         if (left === 0 || stateOf(thrown) !== "changing") throw thrown;
+        changing = thrown;
         if (!(await this.#pause(pause))) throw thrown;
         pause = Math.min(pause * 2, LONGEST_PAUSE_MS);
       }

@@ -9,6 +9,7 @@ import type { InitializeResult, ServerCapabilities } from "vscode-languageserver
 import type { Clock, Commands, GinError, Log, OpenCommand } from "../../base/index.ts";
 import { ENCODINGS, initializeParams } from "./capabilities.ts";
 import { givenUp, isGone, notReady, refusal } from "./failures.ts";
+import { whenOver } from "./over.ts";
 import { Progress } from "./progress.ts";
 import { watchReadiness } from "./readiness.ts";
 import { plainInfo } from "./server-info.ts";
@@ -43,6 +44,13 @@ const TERMINATE_MS = 1_000;
 /** So many questions unanswered in so many milliseconds of silence: it hangs. Long, as a busy one may be as silent. */
 const HANGS_AFTER = 3;
 const HANGS_MS = 120_000;
+/** Answers that may be due to requests that were given up: the connection keeps each of these. */
+const MOST_DUE = 1_000;
+
+/** Who waits for an answer; undefined once nobody does. */
+interface Asker {
+  waits: { answered(result: unknown): void; refused(thrown: unknown): void } | undefined;
+}
 
 /** One process of a server: started at once, to be initialised by `initialise`. */
 export class ServerRun implements Run {
@@ -67,6 +75,8 @@ export class ServerRun implements Run {
   #over: "stopped" | "crashed" | undefined;
   #heardMs: number;
   #unanswered = 0;
+  /** Requests that were given up and not answered since. */
+  #due = 0;
   #doubtful = false;
 
   constructor(spec: LaunchSpec, number: number, deps: SessionDeps, listener: RunListener) {
@@ -189,37 +199,51 @@ export class ServerRun implements Run {
     return new Promise((resolve, reject) => {
       if (deadline.signal.aborted) return reject(givenUp(server));
       if (this.#over !== undefined) return reject(notReady(server, this.#over));
-      const left = deadline.atMs - clock.monotonicMs();
-      if (left <= 0) return reject(notReady(server, "timed_out"));
+      if (clock.monotonicMs() >= deadline.atMs) return reject(notReady(server, "timed_out"));
       const token = new CancellationTokenSource();
+      let end = (): void => {};
       const over = (): void => {
+        asker.waits = undefined;
         this.#asked.delete(give);
-        late();
-        deadline.signal.removeEventListener("abort", abort);
+        end();
       };
       const give = (why: GinError): void => {
         over();
+        this.#due += 1;
         token.cancel();
         reject(why);
       };
-      const abort = (): void => give(givenUp(server));
-      const late = clock.after(left, () => {
-        give(notReady(server, "timed_out"));
-        this.#lookForLife();
-      });
-      deadline.signal.addEventListener("abort", abort, { once: true });
-      this.#asked.add(give);
-      this.#send(method, params, token).then(
-        (result) => {
+      const waits = {
+        answered: (result: unknown): void => {
           over();
           resolve(result);
         },
-        (thrown: unknown) => {
+        refused: (thrown: unknown): void => {
           over();
           reject(refusal(server, thrown));
         },
-      );
+      };
+      const asker: Asker = { waits };
+      this.#asked.add(give);
+      this.#hearFor(asker, this.#send(method, params, token));
+      end = whenOver(clock, deadline, (how) => {
+        give(how === "cancelled" ? givenUp(server) : notReady(server, "timed_out"));
+        if (how === "timed_out") this.#lookForLife();
+        if (this.#due > MOST_DUE) this.#fail(`it left ${this.#due} questions unanswered`);
+      });
     });
+  }
+
+  /** In a scope of its own: the connection keeps what waits for an answer as long as none comes, with all that this scope holds. */
+  #hearFor(asker: Asker, coming: Promise<unknown>): void {
+    coming.then(
+      (result) => (asker.waits === undefined ? this.#late() : asker.waits.answered(result)),
+      (thrown: unknown) => (asker.waits === undefined ? this.#late() : asker.waits.refused(thrown)),
+    );
+  }
+
+  #late(): void {
+    this.#due -= 1;
   }
 
   async notify(method: string, params: unknown): Promise<void> {

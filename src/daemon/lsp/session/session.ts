@@ -1,6 +1,7 @@
 import type { ServerState } from "../types.ts";
 import { givenUp, notReady } from "./failures.ts";
 import { moved, NEVER_STARTED, type ServerEvent } from "./machine.ts";
+import { whenOver } from "./over.ts";
 import { ServerRun, type SessionDeps } from "./run.ts";
 import type { Deadline, LaunchSpec, Run, Session } from "./types.ts";
 
@@ -159,18 +160,16 @@ class ServerSession implements Session {
   }
 
   /** Resolves when anything changed, the caller gave up, or the time has come. */
-  #change(deadline: Deadline, untilMs: number): Promise<void> {
-    const { clock } = this.#deps;
+  #change({ atMs, signal }: Deadline, untilMs: number): Promise<void> {
     return new Promise((resolve) => {
+      let end = (): void => {};
       const wake = (): void => {
         this.#waiting.delete(wake);
-        late();
-        deadline.signal.removeEventListener("abort", wake);
+        end();
         resolve();
       };
-      const late = clock.after(Math.max(0, Math.min(untilMs, deadline.atMs) - clock.monotonicMs()), wake);
-      deadline.signal.addEventListener("abort", wake, { once: true });
       this.#waiting.add(wake);
+      end = whenOver(this.#deps.clock, { atMs: Math.min(untilMs, atMs), signal }, wake);
     });
   }
 }
