@@ -3,6 +3,7 @@ import type { WorkspaceInfo } from "../../gen/gin/v1/admin_pb.ts";
 import { type Caller, GinError, toGinError } from "../base/index.ts";
 import { requireScope } from "../policy/index.ts";
 import { within } from "./deadline.ts";
+import { visibleRefusal } from "./handlers/lease.ts";
 import type { Ground, Handler, Handlers, Invocation } from "./invocation.ts";
 import { stateIn } from "./invocation.ts";
 import { methodOf, nameOf, OPERATIONS, type OperationKey, type RequestOf, type ResponseOf } from "./operations.ts";
@@ -95,7 +96,7 @@ export class Dispatcher {
     if (recorded) requireRequestId(addressed.requestId);
     else checkRequestId(addressed.requestId);
     const found = this.#find(key, addressed, caller);
-    const handler: Handler<K> = this.#handlers[key];
+    const handler = shownTo(caller, this.#handlers[key]);
     if (!recorded) {
       requireScope(caller, operation.action);
       const call: Invocation<K> = { caller, ...found, signal, remember: notRecorded };
@@ -162,6 +163,18 @@ export class Dispatcher {
     const { state } = stateIn(found);
     return { ...response, replayed: true, ...(state === undefined ? {} : { state: { $typeName: "gin.v1.State", ...state } }) };
   }
+}
+
+/** A handler whose refusals tell a caller that is bound to paths nothing of others; also where they are kept. */
+function shownTo<K extends OperationKey>(caller: Caller, handler: Handler<K>): Handler<K> {
+  if (caller.paths === undefined) return handler;
+  return async (request, call) => {
+    try {
+      return await handler(request, call);
+    } catch (thrown) {
+      throw visibleRefusal(caller, thrown);
+    }
+  };
 }
 
 /** The workspace an admin operation's stored answer speaks of. */

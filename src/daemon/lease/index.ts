@@ -2,4 +2,5 @@
 
 export { CHANGES_KEPT } from "./changes.ts";
 export { createLeases, type LeasesParts } from "./leases.ts";
+export { leaseHeld } from "./refusals.ts";
 export type * from "./types.ts";

@@ -4,8 +4,10 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { GinError } from "../../../src/daemon/base/index.ts";
 import type { Diagnostic, EditPlan, FileDiagnostics, Found, Lsp, LspAsk, ServerStatus } from "../../../src/daemon/lsp/index.ts";
+import { openStore } from "../../../src/daemon/store/index.ts";
 import { noServers } from "../../helpers/lsp/none.ts";
-import { type ApiSite, caller, openApi } from "./site.ts";
+import { Story } from "../history/storyline.ts";
+import { type ApiSite, caller, fastDir, openApi } from "./site.ts";
 
 const sha = (text: string): string => createHash("sha256").update(text).digest("hex");
 const span = { start: { line: 1, character: 1 }, end: { line: 1, character: 2 } };
@@ -188,6 +190,26 @@ describe("an edit that is saved", () => {
     expect(outcome.body).toMatchObject({ outcome: "OUTCOME_COMMITTED", operation: "Lsp" });
   });
 
+  it("of so many files that their names alone are too long to be kept is kept without them", async () => {
+    let root = "";
+    const files = Array.from({ length: 900 }, (_, index) => ({
+      path: `${"directory/".repeat(8)}${index}.ts`,
+      renamedTo: "",
+      deleted: false,
+      created: false,
+      before: sha(String(index)),
+      changes: [{ span, newText: "y" }],
+    }));
+    const site = await open(planning(() => root, { files }));
+    root = site.root;
+    writeFileSync(join(root, "a.ts"), "x\n");
+    const renamed = { ...RENAME, apply: true, request_id: "r-1" };
+    const done = (await site.call("Lsp", renamed)).body;
+    expect([done.files.length, done.total, done.files[0].changes.length]).toEqual([900, 900, 1]);
+    const again = (await site.call("Lsp", renamed)).body;
+    expect(again).toMatchObject({ replayed: true, checkpoint: done.checkpoint, total: 900, files: [] });
+  });
+
   it("is recorded when there is nothing to change; refused when it is too wide for the caller", async () => {
     let root = "";
     const site = await open(planning(() => root, { edits: [], files: [] }));
@@ -287,4 +309,25 @@ it("a view is read in pages of lines", async () => {
     cursor = body.next_cursor;
   }
   expect(whole).toBe(text);
+});
+
+it("what a checkpoint touched is told of this workspace's own, whole or not at all", async () => {
+  const directory = fastDir();
+  const store = await openStore({ directory: join(directory, "data"), inline: true });
+  const story = await Story.begin(store, "ws_1");
+  const own = await story.tell({ a: "1\n", b: "2\n" });
+  const wide = await story.tell(Object.fromEntries(Array.from({ length: 1_001 }, (_, index) => [`f${index}`, "x\n"])));
+  const other = await (await Story.begin(store, "ws_2")).tell({ secret: "1\n" });
+  await store.close();
+  const lsp = room(({ workspace, checkpoint = "" }) => {
+    const items = workspace.touched(checkpoint).map((path) => file(path, 0));
+    return { kind: "diagnostics", files: { items, total: items.length } };
+  });
+  const site = await openApi({ directory, lsp });
+  const ask = (checkpoint: string) => site.call("Lsp", { workspace: "ws_1", action: "diagnostics", checkpoint });
+  expect((await ask(own)).body.diagnostics.map(({ path }: { path: string }) => path)).toEqual(["a", "b"]);
+  for (const checkpoint of [other, "ck_none"]) {
+    expect((await ask(checkpoint)).error).toMatchObject({ reason: "ID_NOT_FOUND", facts: { id: checkpoint } });
+  }
+  expect((await ask(wide)).error).toMatchObject({ reason: "TOO_LARGE", facts: { limit: "1000", unit: "entries" } });
 });

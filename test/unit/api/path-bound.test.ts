@@ -6,7 +6,11 @@ let site: ApiSite;
 let ids = 0;
 beforeEach(async () => {
   site = await openApi({
-    callers: { src: caller("src", { paths: ["src"] }), deep: caller("deep", { paths: ["src/cart", "a00"] }) },
+    callers: {
+      src: caller("src", { paths: ["src"] }),
+      deep: caller("deep", { paths: ["src/cart", "a00"] }),
+      free: caller("free"),
+    },
   });
 });
 
@@ -40,6 +44,28 @@ it("a token bound to paths sees a lease on a directory above them, and one on th
   expect((await call("ReleaseLease", { lease_id, lease_incarnation, lease_epoch })).released).toBe(true);
   const whole = await held([]);
   expect((await call("ListLeases", {}, "deep")).leases).toMatchObject([{ lease_id: whole, paths: [] }]);
+});
+
+it("a token bound to paths is told of a lease in its way what the list of leases shows it, also by what is kept", async () => {
+  const id = await held(["docs/plan", "src/cart", "src/list"]);
+  const hidden = await held(["notes"]);
+  const [{ lease_incarnation }] = (await call("ListLeases", {})).leases;
+  const told = async (method: string, body: object, as: string) => (await site.call(method, body, { as })).error;
+  const save = { request_id: "s", edits: [{ path: "src/cart/x", expect: "absent", text: "" }] };
+  const refused = await told("Save", save, "src");
+  expect([refused.reason, refused.message]).toEqual(["LEASE_HELD", `src/cart and 1 more are under ${id} of owner`]);
+  expect(refused.facts).toMatchObject({ lease_id: id, holder: "owner", paths: ["src/cart", "src/list"] });
+  expect(refused.facts.remaining_ms).toBe(refused.retry_after_ms);
+  const outcome = await call("RequestOutcome", { target_request_id: "s" }, "src");
+  expect([outcome.error.reason, JSON.stringify(outcome)]).toEqual(["LEASE_HELD", expect.not.stringContaining("docs")]);
+  const write = { tool: "write_file", arguments: { path: "src/cart/x", content: "", if_absent: true }, request_id: "t" };
+  const tool = await call("CallTool", write, "deep");
+  expect([tool.facts.paths, tool.error]).toEqual([["src/cart"], `src/cart is under ${id} of owner`]);
+  expect((await told("AcquireLease", { request_id: "a", paths: ["src/cart"] }, "deep")).facts.paths).toEqual(["src/cart"]);
+  const renewed = (lease_id: string, as: string) => told("RenewLease", { lease_id, lease_incarnation, lease_epoch: "99" }, as);
+  expect((await renewed(id, "deep")).facts.paths).toEqual(["src/cart"]);
+  expect(await renewed(hidden, "src")).toMatchObject({ reason: "ID_NOT_FOUND", facts: { id: hidden } });
+  expect((await told("Save", { ...save, request_id: "f" }, "free")).facts.paths).toEqual(["docs/plan", "src/cart", "src/list"]);
 });
 
 it("pages of leases count what a token bound to paths may see", async () => {

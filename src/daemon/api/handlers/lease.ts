@@ -14,7 +14,7 @@ import {
   RenewLeaseResponseSchema,
 } from "../../../gen/gin/v1/lease_pb.ts";
 import { type Caller, GinError } from "../../base/index.ts";
-import type { Fence, Lease } from "../../lease/index.ts";
+import { type Fence, type Lease, leaseHeld } from "../../lease/index.ts";
 import { mayTouch } from "../../policy/index.ts";
 import { type CursorScope, pageSize } from "../cursors.ts";
 import { type Ground, type Handlers, type Invocation, stateIn, targetOf } from "../invocation.ts";
@@ -119,6 +119,16 @@ export function visibleLease<T extends { readonly paths: readonly string[] }>(ca
   return paths.length === 0 ? undefined : { ...lease, paths };
 }
 
+/** A refusal as the caller may see it: LEASE_HELD tells of the lease what ListLeases does, and nothing of one that is not shown there. */
+export function visibleRefusal(caller: Caller, thrown: unknown): unknown {
+  if (!(thrown instanceof GinError) || thrown.reason !== "LEASE_HELD") return thrown;
+  const { lease_id: id, holder, intent, paths } = thrown.facts;
+  const claim = { id: String(id), holder: String(holder), intent: String(intent), paths: paths as readonly string[] };
+  const lease = visibleLease(caller, claim);
+  if (lease !== undefined) return leaseHeld(lease, thrown.retryAfterMs);
+  return new GinError("ID_NOT_FOUND", "no such lease here", undefined, { facts: { id: claim.id } });
+}
+
 /** A lease in the contract's form. Its fence is permission to write: only the holder sees it. */
 export function toLease(lease: Lease, withFence: boolean): MessageInitShape<typeof LeaseSchema> {
   return {
@@ -153,11 +163,4 @@ export function refreshLease(ground: Ground, response: AcquireLeaseResponse): vo
   const lease = ground.leases.find(response.lease.leaseId);
   const same = lease !== undefined && BigInt(lease.leaseEpoch) === response.lease.leaseEpoch;
   response.lease.remainingMs = same ? BigInt(Math.max(0, Math.floor(lease.remainingMs))) : 0n;
-}
-
-/** A lease by id, in this workspace. Throws ID_NOT_FOUND. */
-export function findLease(ground: Ground, workspace: number, id: string): Lease {
-  const lease = ground.leases.list(workspace).find((one) => one.id === id);
-  if (lease === undefined) throw new GinError("ID_NOT_FOUND", "no such lease is held", undefined, { facts: { id } });
-  return lease;
 }

@@ -5,9 +5,8 @@ import { requireScope } from "../../policy/index.ts";
 import type { RequestRow } from "../../store/index.ts";
 import type { SaveInput, SaveOutcome } from "../../workspace/index.ts";
 import { type Ground, type Invocation, targetOf } from "../invocation.ts";
-import { checkSize, LIMITS, toCount, utf8Bytes } from "../limits.ts";
-import { requirePath } from "../resolve.ts";
-import { fenceOf, leaseRequired } from "./save.ts";
+import { checkSize, LIMITS, utf8Bytes } from "../limits.ts";
+import { fenceOf, saverOf } from "./save.ts";
 
 /** How often an edit is worked out anew because something changed between it and its save. */
 const ATTEMPTS = 3;
@@ -73,11 +72,14 @@ async function verified(plan: EditPlan, { signal }: LspAsk): Promise<Verified> {
   }
 }
 
-/** The outcome's row; the changes of an answer too long to be kept are in the checkpoint. */
+/** The outcome's row; the changes of an answer too long to be kept, and where even that is too long its files, are in the checkpoint. */
 function rowOf(call: Invocation<"lsp">, response: LspResponse): RequestRow {
+  const fits = ({ answer }: RequestRow): boolean => answer.byteLength <= LIMITS.answer_kept_bytes.value;
   const row = call.remember(response);
-  if (row.answer.byteLength <= LIMITS.answer_kept_bytes.value) return row;
-  return call.remember(response, { ...response, files: response.files.map((file) => ({ ...file, changes: [] })) });
+  if (fits(row)) return row;
+  const files = response.files.map((file) => ({ ...file, changes: [] }));
+  const short = call.remember(response, { ...response, files });
+  return fits(short) ? short : call.remember(response, { ...response, files: [] });
 }
 
 function inputOf(
@@ -87,25 +89,14 @@ function inputOf(
   plan: EditPlan,
   remember: (outcome: SaveOutcome) => RequestRow,
 ): SaveInput {
-  const { caller, signal } = call;
   return {
-    principal: caller.principal,
-    requestId: request.requestId,
-    ...(request.incarnation === "" ? {} : { incarnation: request.incarnation }),
-    ...(request.generation === undefined ? {} : { generation: toCount(request.generation) }),
-    ...(request.epoch === undefined ? {} : { epoch: toCount(request.epoch) }),
-    ...fenceOf(request.leaseIncarnation, request.leaseEpoch),
-    leaseRequired: leaseRequired(ground, caller),
+    ...saverOf(ground, request, call.caller),
     edits: plan.edits,
     onConflict: "refuse",
     message: request.message === "" ? plan.title.slice(0, 200) : request.message,
     dryRun: false,
     cause: "tool",
-    authorise(path, action) {
-      requireScope(caller, action);
-      requirePath(caller, path);
-    },
     remember,
-    signal,
+    signal: call.signal,
   };
 }

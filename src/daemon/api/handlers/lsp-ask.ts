@@ -79,17 +79,19 @@ export function askOf(request: LspRequest, asking: Asking, field = ""): LspAsk {
     authorise: (path) => requirePath(caller, path),
     visible: (path) => mayTouch(caller, path),
     signal,
-    timeoutMs: timeoutOf(request.timeoutMs, asking.timeoutMs, at("timeout_ms"), asking.timeoutMs),
+    timeoutMs: Math.min(
+      timeoutOf(request.timeoutMs, asking.timeoutMs ?? LIMITS.lsp_timeout_default_ms.value, at("timeout_ms")),
+      asking.timeoutMs ?? Number.POSITIVE_INFINITY,
+    ),
   };
 }
 
-/** Milliseconds a message gives, within what there is. */
-export function timeoutOf(asked: number | undefined, most: number | undefined, field: string, standard?: number): number {
-  const usual = standard ?? LIMITS.lsp_timeout_default_ms.value;
-  const given = asked ?? Math.min(usual, most ?? usual);
+/** Milliseconds a message gives, or `usual`. Throws INVALID_REQUEST for none and for more than there may be. */
+export function timeoutOf(asked: number | undefined, usual: number, field: string): number {
+  const given = asked ?? usual;
   if (given < 1) throw invalid(field, "must be at least 1");
   checkMost("lsp_timeout_max_ms", given, field);
-  return Math.min(given, most ?? given);
+  return given;
 }
 
 function actionOf(request: LspRequest, field: string): LspAction {

@@ -8,7 +8,6 @@ const MOST_ITEMS = 100_000;
 
 /** A long answer that is paged through. */
 interface Kept {
-  readonly action: string;
   readonly facts: Fields;
   readonly content: Content;
 }
@@ -37,7 +36,7 @@ export class LspPages {
 
   /** The first page of an answer. */
   first(reader: Reader, facts: Fields, content: Content, size: number): Fields {
-    const kept: Kept = { action: reader.action, facts, content };
+    const kept: Kept = { facts, content };
     const visible = this.#page(reader, kept, 0, size, () => this.#keep(kept));
     return { ...visible, ...content.once };
   }

@@ -95,8 +95,7 @@ async function batch(ground: Ground, pages: LspPages, request: LspBatchRequest, 
   const { queries } = request;
   if (queries.length === 0) throw invalid("queries", "must hold 1 to 20 questions");
   checkSize("lsp_batch", queries.length, "queries");
-  const standard = LIMITS.lsp_batch_timeout_default_ms.value;
-  const timeoutMs = timeoutOf(request.timeoutMs, undefined, "timeout_ms", standard);
+  const timeoutMs = timeoutOf(request.timeoutMs, LIMITS.lsp_batch_timeout_default_ms.value, "timeout_ms");
   for (const [index, query] of queries.entries()) {
     const field = `queries[${index}]`;
     if (query.apply) throw invalid(`${field}.apply`, "a batch saves nothing: send the edit alone");

@@ -54,6 +54,32 @@ async function save(ground: Ground, request: SaveRequest, call: Invocation<"save
 function inputOf(ground: Ground, request: SaveRequest, caller: Caller): SaveInput {
   const edits = editsOf(request, caller);
   return {
+    ...saverOf(ground, request, caller),
+    edits,
+    onConflict: request.onConflict === OnConflict.MERGE ? "merge" : "refuse",
+    message: request.message,
+    dryRun: request.dryRun,
+    cause: "save",
+  };
+}
+
+/** Fields of every request that may end in a save. */
+interface Saving {
+  readonly requestId: string;
+  readonly incarnation: string;
+  readonly generation?: bigint | undefined;
+  readonly epoch?: bigint | undefined;
+  readonly leaseIncarnation: string;
+  readonly leaseEpoch?: bigint | undefined;
+}
+
+/** Of a save whatever request it comes from: whose it is, where the workspace must stand, under which lease, and what the caller may touch. */
+export function saverOf(
+  ground: Pick<Ground, "requireLease">,
+  request: Saving,
+  caller: Caller,
+): Pick<SaveInput, "principal" | "requestId" | "incarnation" | "generation" | "epoch" | "fence" | "leaseRequired" | "authorise"> {
+  return {
     principal: caller.principal,
     requestId: request.requestId,
     ...(request.incarnation === "" ? {} : { incarnation: request.incarnation }),
@@ -61,11 +87,6 @@ function inputOf(ground: Ground, request: SaveRequest, caller: Caller): SaveInpu
     ...(request.epoch === undefined ? {} : { epoch: toCount(request.epoch) }),
     ...fenceOf(request.leaseIncarnation, request.leaseEpoch),
     leaseRequired: leaseRequired(ground, caller),
-    edits,
-    onConflict: request.onConflict === OnConflict.MERGE ? "merge" : "refuse",
-    message: request.message,
-    dryRun: request.dryRun,
-    cause: "save",
     authorise(path, action) {
       requireScope(caller, action);
       requirePath(caller, path);

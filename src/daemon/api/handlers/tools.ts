@@ -23,9 +23,9 @@ import {
 import type { SaveInput } from "../../workspace/index.ts";
 import type { CursorScope } from "../cursors.ts";
 import { type Ground, type Handlers, type Invocation, stateIn, targetOf } from "../invocation.ts";
-import { LIMITS, toCount } from "../limits.ts";
+import { LIMITS } from "../limits.ts";
 import { requirePath } from "../resolve.ts";
-import { fenceOf, leaseRequired } from "./save.ts";
+import { saverOf } from "./save.ts";
 
 /** ListTools and CallTool. What a tool does is the tools room's; who may, under which request id and lease, is seen to here. */
 export function toolHandlers(ground: Ground): Pick<Handlers, "listTools" | "callTool"> {
@@ -198,24 +198,14 @@ class CallContext implements WriteContext {
   }
 
   #input(what: ToolSave): SaveInput {
-    const { incarnation, epoch, leaseIncarnation, leaseEpoch, tool } = this.#request;
     return {
-      principal: this.caller.principal,
-      requestId: this.requestId,
-      ...(incarnation === "" ? {} : { incarnation }),
-      ...(epoch === undefined ? {} : { epoch: toCount(epoch) }),
-      ...fenceOf(leaseIncarnation, leaseEpoch),
-      leaseRequired: leaseRequired(this.#ground, this.caller),
+      ...saverOf(this.#ground, this.#request, this.caller),
       edits: what.edits,
       onConflict: what.onConflict ?? "refuse",
-      message: what.message ?? tool,
+      message: what.message ?? this.#request.tool,
       dryRun: false,
       cause: what.cause ?? "tool",
       ...(what.undoes === undefined ? {} : { undoes: what.undoes }),
-      authorise: (path, action) => {
-        requireScope(this.caller, action);
-        requirePath(this.caller, path);
-      },
       signal: this.signal,
     };
   }

@@ -11,7 +11,6 @@ import {
 } from "../../../gen/gin/v1/undo_pb.ts";
 import { GinError, type Json } from "../../base/index.ts";
 import { planRestore, planUndo, type UndoPlan, type UndoView } from "../../history/index.ts";
-import { requireScope } from "../../policy/index.ts";
 import type { DetailRow, RequestRow } from "../../store/index.ts";
 import { bounded, conflictFacts, currentPath, refusal, undoneFacts } from "../../tools/index.ts";
 import type { SaveInput, SaveOutcome } from "../../workspace/index.ts";
@@ -19,7 +18,7 @@ import { type Ground, type Handlers, type Invocation, stateOf, type Target, targ
 import { checkSize, LIMITS, toCount, utf8Bytes } from "../limits.ts";
 import { requirePath } from "../resolve.ts";
 import { listBody } from "./details.ts";
-import { fenceOf, leaseRequired } from "./save.ts";
+import { fenceOf, leaseRequired, saverOf } from "./save.ts";
 import { toUndonePath } from "./undo-answer.ts";
 import { requireRight, type Selection, selectUndo, selectWork } from "./undo-select.ts";
 
@@ -157,7 +156,6 @@ async function previewed(ground: Ground, target: Target, call: Invocation, asked
 
 async function saved(ground: Ground, target: Target, call: Invocation, asked: Asked, plan: UndoPlan): Promise<Answer> {
   const { request, cause } = asked;
-  const { caller } = call;
   const id = ground.random.id("dt");
   let tooLong = false;
   const remember = (outcome: SaveOutcome): RequestRow => {
@@ -167,22 +165,13 @@ async function saved(ground: Ground, target: Target, call: Invocation, asked: As
     return tooLong ? asked.remember(answer, { ...answer, undone: [], paths: [], detailId: id }) : row;
   };
   const input: SaveInput = {
-    principal: caller.principal,
-    requestId: request.requestId,
-    ...(request.incarnation === "" ? {} : { incarnation: request.incarnation }),
-    ...(request.epoch === undefined ? {} : { epoch: toCount(request.epoch) }),
-    ...fenceOf(request.leaseIncarnation, request.leaseEpoch),
-    leaseRequired: leaseRequired(ground, caller),
+    ...saverOf(ground, request, call.caller),
     edits: plan.edits,
     onConflict: "refuse",
     message: request.message,
     dryRun: false,
     cause,
     undoes: plan.undone,
-    authorise(path, action) {
-      requireScope(caller, action);
-      requirePath(caller, path);
-    },
     remember,
     signal: call.signal,
   };
