@@ -5,19 +5,24 @@ import { type Context, type Flags, flag, given } from "./command.ts";
 import { list, text } from "./output.ts";
 import { showLine as safe } from "./terminal.ts";
 
-/** Flags of every command that saves. */
-export const SAVE_FLAGS = {
-  expect: { type: "string" },
-  "on-conflict": { type: "string" },
+/** Flags of every command whose request may end in a checkpoint. */
+export const CHECKPOINT_FLAGS = {
   message: { type: "string", short: "m" },
-  "dry-run": { type: "boolean" },
-  sync: { type: "boolean" },
   incarnation: { type: "string" },
-  generation: { type: "string" },
   epoch: { type: "string" },
   "lease-incarnation": { type: "string" },
   "lease-epoch": { type: "string" },
   "request-id": { type: "string" },
+} satisfies Flags;
+
+/** Flags of every command that saves. */
+export const SAVE_FLAGS = {
+  expect: { type: "string" },
+  "on-conflict": { type: "string" },
+  "dry-run": { type: "boolean" },
+  sync: { type: "boolean" },
+  generation: { type: "string" },
+  ...CHECKPOINT_FLAGS,
 } satisfies Flags;
 
 /** Their meanings, for help. */
@@ -32,6 +37,18 @@ export const SAVE_HELP: readonly (readonly [flag: string, meaning: string])[] = 
   ["--request-id ID", "your own id, the same for every retry; default: one is made"],
 ];
 
+/** The fields that CHECKPOINT_FLAGS give. Throws UsageError for a number that is none. */
+export function checkpointFields(context: Context): JsonObject {
+  return {
+    ...given("request_id", flag(context, "request-id")),
+    ...given("incarnation", flag(context, "incarnation")),
+    ...given("epoch", count(context, "epoch")),
+    ...given("lease_incarnation", flag(context, "lease-incarnation")),
+    ...given("lease_epoch", count(context, "lease-epoch")),
+    ...given("message", flag(context, "message")),
+  };
+}
+
 /** The fields of a Save that flags give. Throws UsageError for a number that is none. */
 export function saveFields(context: Context): JsonObject {
   const conflict = flag(context, "on-conflict");
@@ -39,14 +56,9 @@ export function saveFields(context: Context): JsonObject {
     throw new UsageError(`--on-conflict takes merge or refuse, not "${conflict}"`);
   }
   return {
-    ...given("request_id", flag(context, "request-id")),
-    ...given("incarnation", flag(context, "incarnation")),
+    ...checkpointFields(context),
     ...given("generation", count(context, "generation")),
-    ...given("epoch", count(context, "epoch")),
-    ...given("lease_incarnation", flag(context, "lease-incarnation")),
-    ...given("lease_epoch", count(context, "lease-epoch")),
     ...given("on_conflict", conflict === undefined ? undefined : `ON_CONFLICT_${conflict.toUpperCase()}`),
-    ...given("message", flag(context, "message")),
     ...(context.values["dry-run"] === true && { dry_run: true }),
     ...(context.values.sync === true && { sync: true }),
   };

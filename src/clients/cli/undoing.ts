@@ -1,10 +1,10 @@
 import { EngineError, type JsonObject } from "../sdk/index.ts";
 import { sessionFlags } from "./again.ts";
-import { type Context, type Flags, flag, given } from "./command.ts";
+import type { Context, Flags } from "./command.ts";
 import { list, type Output, type Style, short, text, texts } from "./output.ts";
 import { headline } from "./report.ts";
 import { EXIT } from "./run.ts";
-import { count } from "./saving.ts";
+import { CHECKPOINT_FLAGS, checkpointFields } from "./saving.ts";
 import { showLine, showText } from "./terminal.ts";
 import { shownId } from "./when.ts";
 
@@ -12,12 +12,7 @@ import { shownId } from "./when.ts";
 export const UNDO_FLAGS = {
   preview: { type: "boolean" },
   "skip-conflicts": { type: "boolean" },
-  message: { type: "string", short: "m" },
-  incarnation: { type: "string" },
-  epoch: { type: "string" },
-  "lease-incarnation": { type: "string" },
-  "lease-epoch": { type: "string" },
-  "request-id": { type: "string" },
+  ...CHECKPOINT_FLAGS,
 } satisfies Flags;
 
 /** Their meanings, for help. */
@@ -36,12 +31,7 @@ const SHOWN_LINES = 12;
 /** The fields that flags give. */
 export function undoFields(context: Context): JsonObject {
   return {
-    ...given("request_id", flag(context, "request-id")),
-    ...given("incarnation", flag(context, "incarnation")),
-    ...given("epoch", count(context, "epoch")),
-    ...given("lease_incarnation", flag(context, "lease-incarnation")),
-    ...given("lease_epoch", count(context, "lease-epoch")),
-    ...given("message", flag(context, "message")),
+    ...checkpointFields(context),
     ...(context.values.preview === true && { preview: true }),
     ...(context.values["skip-conflicts"] === true && { skip_conflicts: true }),
   };

@@ -7,7 +7,7 @@ import { type Driven, drive } from "./drive.ts";
 async function against(
   answer: JsonObject,
   argv: readonly string[],
-  input = "",
+  input: string | Uint8Array = "",
 ): Promise<Driven & { readonly asked: JsonObject }> {
   const daemon = await fakeDaemon(() => ({ json: { lsp: answer } }));
   const driven = await drive([...argv, "--endpoint", `unix:${daemon.socketPath}`], { input });
@@ -95,6 +95,8 @@ describe("what is asked", () => {
     const { asked: tried } = await against({ action: "check" }, ["lsp", "check", "a.ts", "--from", "-"], "let é;\n");
     expect(tried).toEqual({ action: "check", trials: [{ path: "a.ts", text: "let é;\n" }] });
     expect(await asked("check", "a.ts", "--delete")).toEqual({ action: "check", trials: [{ path: "a.ts", delete: true }] });
+    const latin = await against({}, ["lsp", "check", "a.ts", "--from", "-"], Buffer.from("let \u00e9;\n", "latin1"));
+    expect([latin.status, latin.asked]).toEqual([2, {}]);
   });
 
   test("refuses what cannot be meant, before anything is sent", async () => {

@@ -1,6 +1,6 @@
 import { type JsonObject, UsageError } from "../../sdk/index.ts";
 import { type Command, type Context, type Flags, flag } from "../command.ts";
-import { bytesFrom } from "../saving.ts";
+import { bytesFrom, contentFields } from "../saving.ts";
 import {
   APPLY_FLAGS,
   APPLY_HELP,
@@ -179,9 +179,10 @@ export const LSP_COMMANDS = {
       const gone = context.values.delete === true;
       if ((from === undefined) === !gone) throw new UsageError("--from FILE (or -) has the text to be tried, or --delete");
       const path = context.positionals[0] ?? "";
-      const trial =
-        from === undefined ? { path, delete: true } : { path, text: (await bytesFrom(context, from)).toString("utf8") };
-      return { action: "check", trials: [trial] };
+      if (from === undefined) return { action: "check", trials: [{ path, delete: true }] };
+      const { text } = contentFields(await bytesFrom(context, from));
+      if (text === undefined) throw new UsageError(`${from} is not UTF-8: a server would be shown another text`);
+      return { action: "check", trials: [{ path, text }] };
     },
   }),
   view: asking({

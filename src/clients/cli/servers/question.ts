@@ -1,6 +1,6 @@
 import { DEFAULT_TIMEOUT_MS, type JsonObject, UsageError } from "../../sdk/index.ts";
 import { type Context, type Flags, flag, flags, given } from "../command.ts";
-import { count } from "../saving.ts";
+import { CHECKPOINT_FLAGS, checkpointFields, count } from "../saving.ts";
 
 /** Milliseconds of the caller's own that the daemon leaves for the way back. */
 const WAY_BACK_MS = 1_000;
@@ -35,13 +35,8 @@ export const PLACE_HELP: readonly (readonly [flag: string, meaning: string])[] =
 /** Flags of commands whose edit may be saved. */
 export const APPLY_FLAGS = {
   apply: { type: "boolean" },
-  message: { type: "string", short: "m" },
-  incarnation: { type: "string" },
+  ...CHECKPOINT_FLAGS,
   generation: { type: "string" },
-  epoch: { type: "string" },
-  "lease-incarnation": { type: "string" },
-  "lease-epoch": { type: "string" },
-  "request-id": { type: "string" },
 } satisfies Flags;
 
 /** Their meanings. */
@@ -75,13 +70,8 @@ export function applyFields(context: Context): JsonObject {
   }
   return {
     apply: true,
-    ...given("message", flag(context, "message")),
-    ...given("incarnation", flag(context, "incarnation")),
+    ...checkpointFields(context),
     ...given("generation", count(context, "generation")),
-    ...given("epoch", count(context, "epoch")),
-    ...given("lease_incarnation", flag(context, "lease-incarnation")),
-    ...given("lease_epoch", count(context, "lease-epoch")),
-    ...given("request_id", flag(context, "request-id")),
   };
 }
 
