@@ -156,6 +156,35 @@ describe("a list longer than an answer", () => {
     expect(last).toMatchObject({ ok: false, error_code: "resource_limit" });
     expect(next).toEqual({ tool: "gin_tool", arguments: reading("read_file", { path: "long.txt" }) });
   });
+
+  it("of files: one that nearly fills an answer is given alone, however many small ones follow", async () => {
+    for (let at = 0; at < 6; at += 1) writeFileSync(join(site.root, `n${at}.txt`), `${"x".repeat(at === 0 ? 24_200 : 700)}\n`);
+    const files = Array.from({ length: 6 }, (_, at) => ({ path: `n${at}.txt` }));
+    const all = await pages(await opened("read-only"), "gin_tool", reading("multi_read", { files }));
+    const seen = all.map(({ result }) => Object.keys(JSON.parse(String(result)).files));
+    expect(seen).toEqual([["n0.txt"], ["n1.txt", "n2.txt", "n3.txt", "n4.txt", "n5.txt"]]);
+  });
+
+  it("of a language server has every item once, in pages by next_cursor", async () => {
+    const names = Array.from({ length: 120 }, (_, at) => `a_function_with_a_name_that_says_what_it_is_for_${at}`);
+    writeFileSync(
+      join(site.root, "many.ts"),
+      names.map((name) => `export function ${name}(first: number, second: string): string { return second + first; }\n`).join(""),
+    );
+    const bridge = await opened("agent");
+    const seen: string[] = [];
+    let asked = 0;
+    for (let cursor: string | undefined = ""; cursor !== undefined; asked += 1) {
+      const { texts, json } = await bridge.tool("gin_lsp", { op: "symbols", path: "many.ts", ...(cursor !== "" && { cursor }) });
+      expect(Buffer.byteLength(texts.join(""))).toBeLessThanOrEqual(PAGE_BYTES);
+      expect(json).not.toHaveProperty("cut");
+      const { symbols, next_cursor: next } = json as { symbols: { name: string }[]; next_cursor?: string };
+      seen.push(...symbols.map(({ name }) => name));
+      cursor = next;
+    }
+    expect(seen).toEqual(names);
+    expect(asked).toBeGreaterThan(2);
+  });
 });
 
 describe("what has no pages", () => {

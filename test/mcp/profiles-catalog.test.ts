@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { type JsonObject, READ_ONLY_TOOLS } from "../../src/clients/sdk/index.ts";
 import { READ_ONLY_ACTIONS } from "../../src/clients/sdk/operations.ts";
+import { LSP_ACTIONS } from "../../src/daemon/lsp/index.ts";
 import { type ArgSchema, TOOLS as TABLE } from "../../src/daemon/tools/index.ts";
 import { listed } from "../../src/mcp-bridge/catalog/listed.ts";
 import { listedBlind, listedTable } from "../../src/mcp-bridge/catalog/table.ts";
@@ -114,6 +115,13 @@ describe("what agent's tools take", () => {
     for (const request of [{ acquire_lease: { ...acquire, from_the_future: 1 } }, { list_leases: {} }]) {
       expect(edit?.nextCall?.(request, {})).toEqual({ tool: "gin_call", arguments: { request } });
     }
+  });
+
+  it("gin_lsp's op is an action of Lsp: all but those a model has no use for", () => {
+    const op = agent.tools.find(({ name }) => name === "gin_lsp")?.inputSchema.properties.op;
+    const ops: readonly string[] = op?.type === "string" ? (op.enum ?? []) : [];
+    expect(LSP_ACTIONS.filter((action) => !ops.includes(action)).sort()).toEqual(["completion", "restart", "signature"]);
+    expect(ops.filter((one) => !LSP_ACTIONS.some((action) => action === one))).toEqual([]);
   });
 
   it("gin_memory's op is the tool's action", () => {

@@ -131,7 +131,8 @@ function lean(value: JsonValue): JsonValue {
 /** The same read with another page size. */
 function limited(prepared: Prepared, limit: number): Prepared {
   const [field, message] = Object.entries(prepared.request)[0] ?? [prepared.operation, {}];
-  return { ...prepared, request: { [field]: { ...(isObject(message) ? message : {}), limit } } };
+  const size = prepared.operation === "lsp" ? "page_size" : "limit";
+  return { ...prepared, request: { [field]: { ...(isObject(message) ? message : {}), [size]: limit } } };
 }
 
 function fitting(message: JsonObject): string {

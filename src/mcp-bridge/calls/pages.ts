@@ -56,9 +56,23 @@ function servedBy(operation: string, message: JsonObject): number | undefined {
       return length(message.kind === "PATH_KIND_DIRECTORY" ? "entries" : "spans");
     case "list_annotations":
       return length("annotations");
+    case "lsp":
+      return lspItems(message);
     default:
       return undefined;
   }
+}
+
+/** Of the one list that an answer of Lsp pages through: a file's diagnostics count each, and a view's lines. */
+function lspItems(message: JsonObject): number {
+  if (message.action === "view") return String(message.text).split(/(?<=\n)/).length;
+  const listed = (value: JsonValue | undefined): JsonValue[] => (Array.isArray(value) ? value : []);
+  const diagnostics = listed(message.diagnostics).flatMap((file) => {
+    const found = isObject(file) ? listed(file.diagnostics) : [];
+    return found.length === 0 ? [file] : found;
+  });
+  const lists = ["locations", "symbols", "calls", "completions", "code_actions", "files"].map((name) => listed(message[name]));
+  return Math.max(...[diagnostics, ...lists].map(({ length }) => length));
 }
 
 /** What the daemon counts of a page of a diff: patches, and a little for each file but the first. */

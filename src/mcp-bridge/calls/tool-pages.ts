@@ -57,7 +57,7 @@ export async function envelopeWithin(
     if (served <= 1)
       return served === 1 && call.tool === "multi_read" ? of(tooLarge(args)) : shownEnvelope(cutEnvelope(whole.structured));
     // In proportion at first; where one entry is most of it, that would take many.
-    args = withCount(call.tool, args, Math.min(fewer(served, bytes), served >> asked));
+    args = withCount(call.tool, args, Math.min(fewer(served, bytes), Math.max(1, served >> asked)));
   }
 }
 

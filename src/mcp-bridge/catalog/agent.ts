@@ -57,17 +57,10 @@ function shapeOf(properties: Shape["properties"], required: readonly string[]): 
   return { type: "object", properties, required, additionalProperties: false };
 }
 
-const ONE_EDIT: Shape = {
-  type: "object",
-  properties: {
-    path: text("Path in the workspace"),
-    old_text: OLD_TEXT,
-    new_text: NEW_TEXT,
-    if_checksum: text("sha256 you read"),
-  },
-  required: ["path", "old_text", "new_text"],
-  additionalProperties: false,
-};
+const ONE_EDIT = shapeOf(
+  { path: text("Path in the workspace"), old_text: OLD_TEXT, new_text: NEW_TEXT, if_checksum: text("sha256 you read") },
+  ["path", "old_text", "new_text"],
+);
 
 const EDIT = tabled(
   "gin_edit",
