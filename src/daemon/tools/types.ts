@@ -1,4 +1,4 @@
-import type { Caller, Clock, GinError, Json, Log, Random, Scope } from "../base/index.ts";
+import type { Caller, Clock, Json, Log, Random, Scope } from "../base/index.ts";
 import type { Differ } from "../history/index.ts";
 import type { LspAnswer, LspAsk } from "../lsp/index.ts";
 import type { Memory } from "../memory/index.ts";
@@ -159,6 +159,3 @@ export type AnyTool = Tool | MissingTool;
 
 /** The 22 tools in catalog order. */
 export type ToolTable = readonly AnyTool[];
-
-/** Names an error's code in the tool envelope. */
-export type ToolCodeOf = (error: GinError) => string;

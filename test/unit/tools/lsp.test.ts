@@ -61,20 +61,21 @@ async function open(lsp: Lsp): Promise<ToolSite> {
 const none: Found = { kind: "locations", locations: { items: [], total: 0 } };
 
 describe("lsp_query", () => {
-  it("shows a location with lines around it, the line itself marked; one outside or of another content by its own line", async () => {
+  it("shows a location with lines around it, the line itself marked; one outside, gone or of another content by its own line", async () => {
     const items = [
       location(3),
       location(1, { path: "lib.d.ts", outside: true, view: "vw1", sha256: "" }),
       location(2, { sha256: "0".repeat(64) }),
+      location(4, { path: "gone.txt" }),
     ];
-    const { ok } = await open(fake(() => ({ kind: "locations", locations: { items, total: 3 } })));
+    const { ok } = await open(fake(() => ({ kind: "locations", locations: { items, total: 4 } })));
     const { result, meta } = await ok(
       "lsp_query",
       { action: "definition", path: "./a.txt", line: 1, character: 1 },
       { requestId: "" },
     );
     expect(result.split("\n")).toEqual([
-      "3 locations",
+      "4 locations",
       "a.txt:3:2",
       "  1 one",
       "  2 two",
@@ -85,6 +86,8 @@ describe("lsp_query", () => {
       "> 1 the line",
       "a.txt:2:2",
       "> 2 the line",
+      "gone.txt:4:2",
+      "> 4 the line",
     ]);
     expect(meta).toEqual({ server: "fake", state: "ready", sha256: SHA, generation: 7 });
   });

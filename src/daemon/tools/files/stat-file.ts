@@ -91,7 +91,7 @@ function lineEnding(bytes: Buffer): "lf" | "crlf" | "cr" | "mixed" | "none" {
 }
 
 /** Nanoseconds of the epoch as RFC 3339, without zeros at the end of the fraction. */
-export function rfc3339(ns: bigint): string {
+function rfc3339(ns: bigint): string {
   const billion = 1_000_000_000n;
   const rest = ((ns % billion) + billion) % billion;
   const seconds = new Date(Number((ns - rest) / billion) * 1000).toISOString().slice(0, 19);

@@ -3,9 +3,9 @@ import { blockEnd, hasBraces } from "./block-end.ts";
 import type { LineSpan, TextLines } from "./text-lines.ts";
 
 /** Lines shown at most. */
-export const WINDOW_LINES = 2_000;
+const WINDOW_LINES = 2_000;
 /** Bytes shown at most, line numbers included. */
-export const WINDOW_BYTES = 50 * 1024;
+const WINDOW_BYTES = 50 * 1024;
 /** Lines shown at each end of a text whose middle is left out. */
 const MIDDLE_LINES = 500;
 

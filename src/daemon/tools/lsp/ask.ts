@@ -1,35 +1,37 @@
 import { GinError } from "../../base/index.ts";
-import type { LspAction, LspAnswer } from "../../lsp/index.ts";
+import type { LspAction } from "../../lsp/index.ts";
 import { textArg } from "../args.ts";
 import { toolPath } from "../files/path.ts";
-import type { JsonMap, ReadContext } from "../types.ts";
+import type { JsonMap, ReadContext, ToolResult } from "../types.ts";
 import { TOOL_ACTIONS } from "./schema.ts";
+import { showAnswer } from "./show.ts";
 
 /** Actions about a whole file: they need no place. */
 const WHOLE: readonly LspAction[] = ["symbols", "diagnostics"];
 
-/** Asks one question of checked arguments. Throws INVALID_REQUEST for arguments that do not go together, and what the room throws. */
-export async function askServer(args: JsonMap, context: ReadContext, timeoutMs: number): Promise<LspAnswer> {
+/** Asks one question of checked arguments and shows its answer. Throws INVALID_REQUEST for arguments that do not go together, and what the room throws. */
+export async function askServer(args: JsonMap, context: ReadContext, timeoutMs: number): Promise<ToolResult> {
   context.requireScope("lsp");
-  const action = TOOL_ACTIONS.find((one) => one === args.action) ?? "hover";
+  const action = TOOL_ACTIONS.find((one) => one === args.action);
+  if (action === undefined) throw invalid("action", `must be one of ${TOOL_ACTIONS.join(", ")}`);
   const path = toolPath(textArg(args, "path"));
   const place = placeOf(args);
   if (!WHOLE.includes(action)) checkPlace(args, action, path);
   if (action === "rename" && textArg(args, "new_name") === "") throw invalid("new_name", "rename needs the new name");
-  try {
-    return await context.servers.ask({
-      action,
-      path,
-      ...(WHOLE.includes(action) ? {} : place),
-      ...(action === "rename" ? { newName: textArg(args, "new_name") } : {}),
-      ...(textArg(args, "if_checksum") === "" ? {} : { ifHash: textArg(args, "if_checksum") }),
-      timeoutMs,
-    });
-  } catch (thrown) {
+  const asked = {
+    action,
+    path,
+    ...(WHOLE.includes(action) ? {} : place),
+    ...(action === "rename" ? { newName: textArg(args, "new_name") } : {}),
+    ...(textArg(args, "if_checksum") === "" ? {} : { ifHash: textArg(args, "if_checksum") }),
+    timeoutMs,
+  };
+  const answer = await context.servers.ask(asked).catch((thrown: unknown) => {
     if (!(thrown instanceof GinError) || !["SYMBOL_NOT_FOUND", "SYMBOL_AMBIGUOUS"].includes(thrown.reason)) throw thrown;
     const { reason, message, suggestion, facts } = thrown;
     throw new GinError(reason, message, suggestion, { facts, cause: thrown, nextCall: symbolsOf(path) });
-  }
+  });
+  return await showAnswer(action, answer, context);
 }
 
 function placeOf(args: JsonMap): { readonly line?: number; readonly character?: number; readonly symbol?: string } {

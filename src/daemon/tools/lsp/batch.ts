@@ -4,8 +4,7 @@ import { codeOf } from "../codes.ts";
 import type { JsonMap, ReadContext, Tool } from "../types.ts";
 import { askServer } from "./ask.ts";
 import { QUERY_MS } from "./query.ts";
-import { CODE_WORDS, QUERY, TOOL_ACTIONS } from "./schema.ts";
-import { showAnswer } from "./show.ts";
+import { CODE_WORDS, QUERY } from "./schema.ts";
 
 /** Milliseconds for all of them. */
 const BATCH_MS = 3 * QUERY_MS;
@@ -42,9 +41,7 @@ export const lspBatch: Tool = {
 
 async function one(query: JsonMap, index: number, context: ReadContext): Promise<JsonMap> {
   try {
-    const answer = await askServer(query, context, BATCH_MS);
-    const action = TOOL_ACTIONS.find((known) => known === query.action) ?? "hover";
-    const { result = "", meta = {} } = await showAnswer(action, answer, context);
+    const { result = "", meta = {} } = await askServer(query, context, BATCH_MS);
     return { index, ok: true, result, meta };
   } catch (thrown) {
     const error = toGinError(thrown);

@@ -1,7 +1,6 @@
 import type { Tool } from "../types.ts";
 import { askServer } from "./ask.ts";
-import { CODE_WORDS, QUERY, TOOL_ACTIONS } from "./schema.ts";
-import { showAnswer } from "./show.ts";
+import { CODE_WORDS, QUERY } from "./schema.ts";
 
 /** Milliseconds one question may take, a server's start included. */
 export const QUERY_MS = 10_000;
@@ -15,9 +14,5 @@ export const lspQuery: Tool = {
   risk: "read_only",
   schema: { type: "object", properties: QUERY, required: ["action", "path"], additionalProperties: false },
   intents: [{ points: 10, any: CODE_WORDS }],
-  async run(args, context) {
-    const answer = await askServer(args, context, QUERY_MS);
-    const action = TOOL_ACTIONS.find((one) => one === args.action) ?? "hover";
-    return await showAnswer(action, answer, context);
-  },
+  run: (args, context) => askServer(args, context, QUERY_MS),
 };

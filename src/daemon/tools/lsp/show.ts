@@ -1,3 +1,4 @@
+import { GinError } from "../../base/index.ts";
 import type { Call, EditedFile, FileDiagnostics, Location, LspAction, LspAnswer, Place, SymbolNode } from "../../lsp/index.ts";
 import type { JsonMap, ReadContext, ToolResult } from "../types.ts";
 
@@ -14,7 +15,7 @@ export async function showAnswer(action: LspAction, answer: LspAnswer, context: 
 }
 
 /** What an answer says of itself. */
-export function factsOf(answer: LspAnswer): JsonMap {
+function factsOf(answer: LspAnswer): JsonMap {
   return {
     server: answer.server,
     state: answer.state,
@@ -30,7 +31,7 @@ async function bodyOf(action: LspAction, { found, sha256 }: LspAnswer, context: 
     case "locations": {
       const { items, total } = found.locations;
       const lines = action === "references" ? 1 : 2;
-      const shown = await Promise.all(items.slice(0, MOST).map((one) => locationText(one, lines, context)));
+      const shown = await locationTexts(items.slice(0, MOST), lines, context);
       return listText(shown, total, action === "references" ? "reference" : "location", "\n");
     }
     case "hover":
@@ -44,7 +45,7 @@ async function bodyOf(action: LspAction, { found, sha256 }: LspAnswer, context: 
     case "edit":
       return `would change ${counted(found.plan.files.length, "file")} (${sha256.slice(0, 12)})\n${found.plan.files.map(editText).join("\n")}`;
     default:
-      return "";
+      throw new GinError("INTERNAL", `${action} was asked and ${found.kind} came`);
   }
 }
 
@@ -61,10 +62,20 @@ function at(path: string, { line, character }: Place): string {
   return `${path}:${line}:${character}`;
 }
 
+async function locationTexts(locations: readonly Location[], around: number, context: ReadContext): Promise<string[]> {
+  const texts: string[] = [];
+  let read: { readonly from: Location; readonly lines: string[] | undefined } | undefined;
+  for (const one of locations) {
+    // They come file by file: each is read once, and one is held at a time.
+    if (read?.from.path !== one.path || read.from.sha256 !== one.sha256) read = { from: one, lines: await linesOf(one, context) };
+    texts.push(locationText(one, around, read.lines));
+  }
+  return texts;
+}
+
 /** A location with lines around it; of one whose content is another by now, or lies outside, its own line. */
-async function locationText(location: Location, around: number, context: ReadContext): Promise<string> {
+function locationText(location: Location, around: number, lines: readonly string[] | undefined): string {
   const head = `${at(location.path, location.span.start)}${location.outside ? ` (outside the workspace, view ${location.view})` : ""}`;
-  const lines = location.outside ? undefined : await linesOf(location, context);
   const { line } = location.span.start;
   if (lines === undefined) return location.excerpt === "" ? head : `${head}\n> ${line} ${location.excerpt}`;
   const from = Math.max(1, line - around);
@@ -74,8 +85,17 @@ async function locationText(location: Location, around: number, context: ReadCon
   );
 }
 
-async function linesOf({ path, sha256 }: Location, { workspace, authorise, signal }: ReadContext): Promise<string[] | undefined> {
-  const read = await workspace.readHead(path, { authorise, content: true, signal });
+/** Of a location whose content is still there. */
+async function linesOf(
+  { path, sha256, outside }: Location,
+  { workspace, authorise, signal }: ReadContext,
+): Promise<string[] | undefined> {
+  if (outside) return undefined;
+  const read = await workspace.readHead(path, { authorise, content: true, signal }).catch((thrown: unknown) => {
+    if (thrown instanceof GinError && thrown.reason === "PATH_NOT_FOUND") return undefined;
+    throw thrown;
+  });
+  if (read === undefined) return undefined;
   if (read.kind === "large") read.close();
   if (read.kind !== "file" || read.content.sha256 !== sha256 || read.bytes.byteLength > AROUND_BYTES) return undefined;
   return Buffer.from(read.bytes)

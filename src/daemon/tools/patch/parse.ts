@@ -61,7 +61,7 @@ export function checkLines(text: Binary, most: number, what: string, then: strin
 }
 
 /** The refusal of a patch that cannot be read. */
-export function badPatch(line: number, says: string, suggestion?: string): GinError {
+function badPatch(line: number, says: string, suggestion?: string): GinError {
   return new GinError("PATCH_INVALID", `line ${line} of the patch ${says}`, suggestion, { facts: { line } });
 }
 

@@ -8,7 +8,7 @@ import type { ReadContext } from "../types.ts";
 
 /** Most files of one call, and the largest. */
 export const REPLACED_FILES = 50;
-export const REPLACED_BYTES = 10 * 1024 * 1024;
+const REPLACED_BYTES = 10 * 1024 * 1024;
 /** Most bytes of all files of one call. */
 export const REPLACED_TOTAL = 100 * 1024 * 1024;
 

@@ -3,7 +3,7 @@ import { type Clock, GinError, revive, threadEntry } from "../../base/index.ts";
 import type { ReplaceAnswer, ReplacedFile, ReplaceJob } from "./messages.ts";
 
 /** Longest time one call may match, in milliseconds: RE2 is linear for one match, not for all of a text's. */
-export const REPLACE_MS = 30_000;
+const REPLACE_MS = 30_000;
 
 /** Megabytes of heap the thread may take. */
 const HEAP_MB = 1024;
