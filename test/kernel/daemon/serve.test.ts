@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
-import { chmodSync, chownSync, cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { chmodSync, chownSync, cpSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { createServer, type Server } from "node:net";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { isBuilt } from "../../helpers/gin.ts";
 import { repo } from "../../helpers/repo.ts";
@@ -122,9 +122,18 @@ describe("gin's daemon", () => {
   });
 });
 
+/** The uppermost directory on the way to a path that only its owner may enter. */
+function closedAbove(path: string): string | undefined {
+  const above = dirname(path);
+  const higher = above === path ? undefined : closedAbove(above);
+  return higher ?? ((statSync(path).mode & 0o001) === 0 ? path : undefined);
+}
+
 describe("a start that cannot succeed", () => {
   it("without write access to the data directory says so and changes nothing", async (ctx) => {
     if (process.getuid?.() !== 0) return ctx.skip("needs root, to start the daemon as a user who may not write");
+    const closed = closedAbove(repo);
+    if (closed !== undefined) return ctx.skip(`no other user may enter ${closed}, where this repository is`);
     const { host } = tempHost();
     const data = join(host, "data");
     mkdirSync(data, { mode: 0o700 });

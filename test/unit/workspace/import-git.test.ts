@@ -1,7 +1,7 @@
 import { execFileSync } from "node:child_process";
 import { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it, vi } from "vitest";
 import { nodeCommands, nodeFs, systemClock } from "../../../src/daemon/base/index.ts";
 import { openStore, type Store } from "../../../src/daemon/store/index.ts";
 import { createIgnoreRules, type OpenWorkspaceDeps, readGit } from "../../../src/daemon/workspace/index.ts";
@@ -208,16 +208,8 @@ it("tells where HEAD is, and that it moved", async () => {
   git("commit", "-q", "--allow-empty", "-m", "two");
   git("checkout", "-q", "--detach");
   const second = git("rev-parse", "HEAD");
-  const until = performance.now() + 10_000;
-  for (;;) {
-    const facts = await site.workspace.git();
-    if (facts?.headMoved === true && facts.branch === "") {
-      expect(facts).toEqual({ baseCommit: first, headCommit: second, branch: "", headMoved: true });
-      return;
-    }
-    if (performance.now() > until) throw new Error(`HEAD is not seen to have moved: ${JSON.stringify(facts)}`);
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  }
+  const moved = { baseCommit: first, headCommit: second, branch: "", headMoved: true };
+  await vi.waitFor(async () => expect(await site.workspace.git()).toEqual(moved), { timeout: 10_000, interval: 50 });
 });
 
 it("takes a directory below the top of a work tree, and a repository without a commit", async () => {
