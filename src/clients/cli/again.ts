@@ -24,9 +24,7 @@ export function sessionFlags(argv: readonly string[]): string {
 export function goingOn(argv: readonly string[], cursor: string, name = "--cursor"): string {
   const end = argv.includes("--") ? argv.indexOf("--") : argv.length;
   const flags = argv.slice(0, end).filter((arg, at) => arg !== name && !arg.startsWith(`${name}=`) && argv[at - 1] !== name);
-  // What begins with a dash would be taken for a flag.
-  const again = cursor.startsWith("-") ? [`${name}=${cursor}`] : [name, cursor];
-  return showLine(["gin", ...flags, ...again, ...argv.slice(end)].map(quote).join(" "));
+  return showLine(["gin", ...flags, name, cursor, ...argv.slice(end)].map(quote).join(" "));
 }
 
 /** A word for a POSIX shell. */

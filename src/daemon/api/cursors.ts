@@ -28,7 +28,8 @@ export class Cursors {
   /** A cursor for a position, which may be any JSON. */
   seal(scope: CursorScope, position: Json): string {
     const body = Buffer.from(JSON.stringify(position));
-    return Buffer.concat([this.#mac(scope, body), body]).toString("base64url");
+    // The code comes last: what begins as JSON does never begins with a dash, which a command line would take for a flag.
+    return Buffer.concat([body, this.#mac(scope, body)]).toString("base64url");
   }
 
   /** The position of a cursor; undefined for "". Throws INVALID_CURSOR. */
@@ -37,8 +38,8 @@ export class Cursors {
     const sealed = Buffer.from(cursor, "base64url");
     // Decoding ignores what is not base64url: only the one true spelling counts.
     const canonical = sealed.length > MAC_BYTES && sealed.toString("base64url") === cursor;
-    const body = sealed.subarray(MAC_BYTES);
-    if (!canonical || !timingSafeEqual(sealed.subarray(0, MAC_BYTES), this.#mac(scope, body))) {
+    const body = sealed.subarray(0, -MAC_BYTES);
+    if (!canonical || !timingSafeEqual(sealed.subarray(-MAC_BYTES), this.#mac(scope, body))) {
       throw new GinError("INVALID_CURSOR", "the cursor was altered or belongs to another list");
     }
     return JSON.parse(body.toString()) as Json;
