@@ -1,11 +1,8 @@
 import type { Hosted } from "./api/index.ts";
 import { GinError } from "./base/index.ts";
-import { type LspWorkspace, TEXT_BYTES } from "./lsp/index.ts";
+import { type LspWorkspace, TEXT_BYTES, TOUCHED_PATHS } from "./lsp/index.ts";
 import type { Store } from "./store/index.ts";
 import type { Workspace } from "./workspace/index.ts";
-
-/** Paths of one checkpoint that are asked about together. */
-const TOUCHED_MOST = 1_000;
 
 /** An open workspace as the language servers see it: its actor for what is on disk, the store for what is recorded. */
 export function lspWorkspace(store: Store, hosted: Hosted, workspace: Workspace): LspWorkspace {
@@ -39,10 +36,10 @@ export function lspWorkspace(store: Store, hosted: Hosted, workspace: Workspace)
       const facts = { id: checkpoint.slice(0, 128) };
       if (read.checkpoint(checkpoint)?.workspace !== hosted.rowid)
         throw new GinError("ID_NOT_FOUND", "no such checkpoint in this workspace", "gin log lists them", { facts });
-      const { paths, count } = read.touched(checkpoint, 0, TOUCHED_MOST);
-      if (count <= TOUCHED_MOST) return paths.map(({ path }) => path);
+      const { paths, count } = read.touched(checkpoint, 0, TOUCHED_PATHS);
+      if (count <= TOUCHED_PATHS) return paths.map(({ path }) => path);
       throw new GinError("TOO_LARGE", `the checkpoint touched ${count} files`, "name those that are meant in paths", {
-        facts: { limit: TOUCHED_MOST, unit: "entries" },
+        facts: { limit: TOUCHED_PATHS, unit: "entries" },
       });
     },
     onChange: (listener) => workspace.onChange(listener),

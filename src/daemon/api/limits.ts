@@ -1,5 +1,6 @@
 import { GinError } from "../base/index.ts";
 import { CHANGES_KEPT } from "../lease/index.ts";
+import { TOUCHED_PATHS } from "../lsp/index.ts";
 import {
   MEMORY_KEY_CHARACTERS,
   MEMORY_SCOPE_BYTES,
@@ -74,6 +75,7 @@ export const LIMITS = {
   lsp_symbol_bytes: limit(1_024, "bytes"),
   lsp_query_bytes: limit(256, "bytes"),
   lsp_paths: limit(200, "entries"),
+  lsp_checkpoint_paths: limit(TOUCHED_PATHS, "entries"),
   lsp_trials: limit(32, "entries"),
   lsp_trial_bytes: limit(4 * MIB, "bytes"),
   lsp_answers_kept: limit(64, "entries"),

@@ -329,5 +329,5 @@ it("what a checkpoint touched is told of this workspace's own, whole or not at a
   for (const checkpoint of [other, "ck_none"]) {
     expect((await ask(checkpoint)).error).toMatchObject({ reason: "ID_NOT_FOUND", facts: { id: checkpoint } });
   }
-  expect((await ask(wide)).error).toMatchObject({ reason: "TOO_LARGE", facts: { limit: "1000", unit: "entries" } });
+  expect((await ask(wide)).error).toMatchObject({ reason: "TOO_LARGE", facts: { limit: 1_000, unit: "entries" } });
 });
