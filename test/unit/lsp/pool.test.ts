@@ -159,6 +159,17 @@ describe("which server", () => {
     expect(await refusedWith(ask(pool, workspace, "a.py"))).toMatchObject({ reason: "UNSUPPORTED", suggestion: "install first" });
   });
 
+  it("is not looked for on the disk again while it runs, whatever becomes of its program", async () => {
+    const { pool, installed } = open();
+    const workspace = workspaceOf(1, ["a.py"]);
+    const leased = await ask(pool, workspace, "a.py");
+    installed.delete("first");
+    expect((await ask(pool, workspace, "a.py")).run).toBe(leased.run);
+    expect(pool.serverFor(workspaceOf(2, []), { path: "a.py" }).id).toBe("second");
+    await leased.session.stop();
+    expect(pool.serverFor(workspace, { path: "a.py" }).id).toBe("second");
+  });
+
   it("refuses what there is none for, another's path, what is switched off, and what an untrusted workspace could run", async () => {
     const { pool, launched } = open({ disabled: ({ id }) => id === "one" });
     const workspace = workspaceOf(1, []);

@@ -6,6 +6,7 @@ import { languagesOf } from "../table/servers.ts";
 import type { ServerSpec } from "../table/types.ts";
 import type { LspWorkspace, ServerStatus } from "../types.ts";
 import { projectNote } from "./project.ts";
+import type { Found } from "./types.ts";
 
 /** A server of one workspace and folder, over its starts: what it is, who asks it, and what it last said of itself. */
 export class Entry {
@@ -13,6 +14,8 @@ export class Entry {
   readonly spec: ServerSpec;
   readonly folder: string;
   readonly session: Session;
+  /** The program it is started with. */
+  readonly found: Found;
   /** Questions under way: while there are any it is not ended for idleness or memory. */
   users = 0;
   /** Monotonic milliseconds of the last release. */
@@ -29,11 +32,12 @@ export class Entry {
   #run: Run | undefined;
   #info: { readonly name: string; readonly version: string } = { name: "", version: "" };
 
-  constructor(workspace: LspWorkspace, spec: ServerSpec, folder: string, session: Session, nowMs: number) {
+  constructor(workspace: LspWorkspace, spec: ServerSpec, folder: string, session: Session, found: Found, nowMs: number) {
     this.workspace = workspace;
     this.spec = spec;
     this.folder = folder;
     this.session = session;
+    this.found = found;
     this.usedMs = nowMs;
     this.since = workspace.tree();
   }

@@ -67,7 +67,7 @@ class ServerPool implements Pool {
   }
 
   serverFor(workspace: LspWorkspace, wanted: Wanted): ServerSpec {
-    return choose(workspace, wanted, this.#deps).spec;
+    return this.#choose(workspace, wanted).spec;
   }
 
   running(workspace: LspWorkspace): readonly { readonly spec: ServerSpec; readonly folder: string }[] {
@@ -133,8 +133,16 @@ class ServerPool implements Pool {
     this.#workspaces.set(workspace.rowid, workspace);
   }
 
+  /** A row that runs here has been found: nothing is looked for on the disk. */
+  #choose(workspace: LspWorkspace, wanted: Wanted): Choice {
+    const { table, disabled, discover } = this.#deps;
+    const running = this.#of(workspace.rowid).filter(({ session }) => session.current !== undefined);
+    const found = (spec: ServerSpec) => running.find((entry) => entry.spec === spec)?.found ?? discover(spec);
+    return choose(workspace, wanted, { table, disabled, discover: found });
+  }
+
   #entryFor(workspace: LspWorkspace, wanted: Wanted): Entry {
-    const choice = choose(workspace, wanted, this.#deps);
+    const choice = this.#choose(workspace, wanted);
     const folder = wanted.path === undefined ? (wanted.folder ?? "") : folderFor(workspace, choice.spec, wanted.path);
     const key = `${workspace.rowid}\n${choice.spec.id}\n${folder}`;
     const known = this.#entries.get(key);
@@ -146,7 +154,7 @@ class ServerPool implements Pool {
 
   #make(workspace: LspWorkspace, { spec, found }: Choice, folder: string): Entry {
     const session = this.#deps.session(this.#deps.launch(spec, found, workspace, folder));
-    const entry = new Entry(workspace, spec, folder, session, this.#deps.clock.monotonicMs());
+    const entry = new Entry(workspace, spec, folder, session, found, this.#deps.clock.monotonicMs());
     const dependencies = this.#deps.dependencies?.(workspace, folder);
     entry.dependencies = dependencies;
     session.onState((state) => {
