@@ -7,7 +7,7 @@ import { atLeast, atMost, report, shown } from "./support/report.ts";
 
 const CHECKPOINTS = 1_000;
 const LINES = 400;
-const RUNS = 300;
+const RUNS = 1_500;
 const hash = (text: string): string => createHash("sha256").update(text).digest("hex");
 
 /** The same small edits every time: a line changed, now and then one put in or taken out. */
@@ -76,7 +76,7 @@ const times = await sideBySide(
     // What the machine makes of the smallest call there is, in the same run.
     read: () => sdk.readPath({ path: "src/file.ts", content: false }),
   },
-  { runs: RUNS, warm: 50 },
+  { runs: RUNS, warm: 300 },
 );
 const blame = await sideBySide({ git: () => gitDo("blame", "--porcelain", "src/file.ts") }, { runs: 20, warm: 2 });
 report(
