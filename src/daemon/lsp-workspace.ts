@@ -32,6 +32,7 @@ export function lspWorkspace(store: Store, hosted: Hosted, workspace: Workspace)
     },
     read: (path, signal) => readFile(workspace, path, signal),
     canonical: (path) => workspace.canonical(path),
+    scope: (run) => workspace.scope(run),
     touched(checkpoint) {
       const facts = { id: checkpoint.slice(0, 128) };
       if (read.checkpoint(checkpoint)?.workspace !== hosted.rowid)

@@ -29,6 +29,7 @@ export function unavailableWorkspace(row: WorkspaceRow, status: "missing" | "sto
     canonical: () => {
       throw why;
     },
+    scope: (run) => run(),
     applyPending: () => 0,
     queued: () => 0,
     onChange: () => () => {},

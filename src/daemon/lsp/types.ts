@@ -47,6 +47,8 @@ export interface LspWorkspace {
   read(path: string, signal?: AbortSignal): Promise<{ readonly path: string; readonly sha256: Hash; readonly bytes: Uint8Array }>;
   /** Syntax, protected names and walk only: the canonical path. Throws PATH_INVALID, PATH_SENSITIVE, PATH_OUTSIDE_WORKSPACE. */
   canonical(path: string): string;
+  /** Runs what calls `canonical` for many paths; the directories it passes are held open for it. */
+  scope(run: () => void): void;
   /** Paths that a checkpoint touched, in byte order. Throws ID_NOT_FOUND for none of this workspace, TOO_LARGE for more than are asked about together. */
   touched(checkpoint: string): readonly string[];
   /** Called after each change of head; the returned function ends that. */

@@ -110,6 +110,10 @@ export class WorkspaceActor implements Workspace {
     return this.#deps.root.locate(path, true).path;
   }
 
+  scope(run: () => void): void {
+    this.#deps.root.scope(run);
+  }
+
   save(input: SaveInput): Promise<SaveOutcome> {
     return new Promise((resolve, reject) => {
       if (this.#queue.length >= QUEUED_SAVES) {

@@ -179,6 +179,8 @@ export interface Workspace {
   facts(path: string, options: { readonly authorise: (path: string) => void; readonly sampleBytes: number }): Promise<PathFacts>;
   /** Syntax, protected names and walk only: the canonical path. */
   canonical(path: string): string;
+  /** Runs, without a pause, what calls `canonical` for many paths; the directories it passes are held open for it. */
+  scope(run: () => void): void;
   /** Saves committed but not yet on disk. */
   applyPending(): number;
   /** Saves waiting for their turn. */

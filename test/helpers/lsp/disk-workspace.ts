@@ -109,6 +109,9 @@ export class DiskWorkspace implements LspWorkspace {
       throw new GinError("PATH_NOT_FOUND", `nothing is at ${path}`, undefined, { facts: { path } });
     }
   }
+  scope(run: () => void): void {
+    run();
+  }
   canonical(asked: string): string {
     const path = checkPath(asked);
     if (isSensitive(path)) throw new GinError("PATH_SENSITIVE", `${path} is protected`, undefined, { facts: { path } });

@@ -139,6 +139,7 @@ export class FakeWorkspace implements LspWorkspace {
     return { path, sha256: sha(bytes), bytes };
   }
   canonical = (path: string) => path;
+  scope = (run: () => void) => run();
   touched = () => [];
   onChange(listener: (state: State) => void): () => void {
     this.#listeners.add(listener);

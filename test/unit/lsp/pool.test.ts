@@ -59,6 +59,7 @@ function workspaceOf(rowid: number, paths: readonly string[], trusted = false): 
     bytes: () => undefined,
     read: fault,
     canonical: (path) => path,
+    scope: (run) => run(),
     touched: () => [],
     onChange: () => () => {},
   };

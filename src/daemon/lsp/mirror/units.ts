@@ -27,6 +27,7 @@ export class Units {
   /** Units between two offsets on characters' bounds. */
   count(from: number, to: number, encoding: Encoding): number {
     if (this.#even(encoding)) return to - from;
+    if (to - from <= STEP) return this.#sum(from, to, encoding);
     return this.#before(to, encoding) - this.#before(from, encoding);
   }
 
@@ -37,9 +38,17 @@ export class Units {
       if (at > to) return { at: to, how: "beyond" };
       return encoding === "utf-16" && at < to && isTrail(this.#text, at) ? { at: at - 1, how: "inside" } : { at, how: "exact" };
     }
+    // Where a mark may be nearer than `from`, it is walked from there.
+    const near = units <= STEP ? { at: from, left: units } : this.#near(from, to, units, encoding);
+    let { at, left } = near;
+    // The second half of a pair weighs nothing, so that the walk never ends before it.
+    for (; at < to && weight(this.#text, at, encoding) <= left; at++) left -= weight(this.#text, at, encoding);
+    return { at, how: left === 0 ? "exact" : at === to ? "beyond" : "inside" };
+  }
+
+  /** The last mark at or before where a count of units leads, but not before `from`, and the units left from there. */
+  #near(from: number, to: number, units: number, encoding: Encoding): { at: number; left: number } {
     const wanted = this.#before(from, encoding) + units;
-    const all = this.#before(to, encoding);
-    if (wanted >= all) return { at: to, how: wanted > all ? "beyond" : "exact" };
     const marks = this.#marksOf(encoding);
     let low = Math.floor(from / STEP);
     let high = Math.floor(to / STEP);
@@ -48,11 +57,7 @@ export class Units {
       if ((marks[middle] ?? 0) <= wanted) low = middle;
       else high = middle - 1;
     }
-    let at = Math.max(low * STEP, from);
-    let sum = low * STEP <= from ? wanted - units : (marks[low] ?? 0);
-    // The second half of a pair weighs nothing, so that the walk never ends before it.
-    for (; at < to && sum + weight(this.#text, at, encoding) <= wanted; at++) sum += weight(this.#text, at, encoding);
-    return { at, how: sum === wanted ? "exact" : "inside" };
+    return low * STEP <= from ? { at: from, left: units } : { at: low * STEP, left: wanted - (marks[low] ?? 0) };
   }
 
   /** Whether each UTF-16 unit is one unit. */
@@ -64,8 +69,12 @@ export class Units {
 
   #before(offset: number, encoding: Encoding): number {
     const mark = Math.floor(offset / STEP);
-    let sum = this.#marksOf(encoding)[mark] ?? 0;
-    for (let at = mark * STEP; at < offset; at++) sum += weight(this.#text, at, encoding);
+    return (this.#marksOf(encoding)[mark] ?? 0) + this.#sum(mark * STEP, offset, encoding);
+  }
+
+  #sum(from: number, to: number, encoding: Encoding): number {
+    let sum = 0;
+    for (let at = from; at < to; at++) sum += weight(this.#text, at, encoding);
     return sum;
   }
 

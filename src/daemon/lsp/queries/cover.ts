@@ -1,4 +1,5 @@
 import { GinError, Pace } from "../../base/index.ts";
+import type { Text } from "../mirror/types.ts";
 import type { Named } from "./locations.ts";
 import { documentOf, type Ground } from "./types.ts";
 import { wordAround } from "./words.ts";
@@ -100,9 +101,18 @@ async function namesAt(ground: Ground, found: readonly Named[]): Promise<readonl
     if (files.has(path)) continue;
     files.add(path);
     const module = moduleName(path);
-    if (DEFAULT_EXPORT.test(text.text) && module !== "") names.add(module);
+    if (module !== "" && exportsDefault(text)) names.add(module);
   }
   return [...names];
+}
+
+/** By content: the same ones are asked about again and again. */
+const judged = new WeakMap<Text, boolean>();
+
+function exportsDefault(text: Text): boolean {
+  const is = judged.get(text) ?? DEFAULT_EXPORT.test(text.text);
+  judged.set(text, is);
+  return is;
 }
 
 /** A file that may be imported under another name than it exports. */

@@ -32,6 +32,13 @@ function namedBy(raw: Raw): Named | undefined {
 
 /** As a list for callers: each place once, bounded. `inOrder` sorts by path and place; else the server's own order says what it finds best. */
 export async function locationsOf(ground: Ground, named: readonly Named[], inOrder: boolean): Promise<Listed<Location>> {
+  // In one go, so that no directory is walked to twice.
+  ground.question.workspace.scope(() => {
+    for (const { uri } of named) {
+      const path = ground.mirror.pathOf(uri);
+      if (path !== undefined) isProtected(ground, path);
+    }
+  });
   const found = (await Promise.all(named.map((one) => locationOf(ground, one)))).filter((one) => one !== undefined);
   const byPlace = new Map<string, Location>();
   for (const one of found) {
