@@ -12,12 +12,13 @@ const scale = Math.max(1, Number(process.env.GIN_TEST_SCALE ?? "1")) * (proof ? 
 /** The test files that a pattern begins. */
 const filesOf = (beginning: string): string => `${beginning}${proof ? ".proof" : ""}.test.ts`;
 
-/** Files that mostly wait begin first: the others run beside them. */
-class WaitingFirst extends BaseSequencer {
+/** Files that take longest begin first: the others run beside them. */
+class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const sorted = await super.sort(files);
-    const waits = ({ moduleId }: TestSpecification): boolean => /\/test\/lsp\/(freshness|kills)\./.test(moduleId);
-    return [...sorted.filter(waits), ...sorted.filter((file) => !waits(file))];
+    const isLong = ({ moduleId }: TestSpecification): boolean =>
+      /\/(lsp\/(freshness|kills)|system\/real-input|workspace\/watch-contract)\.test\./.test(moduleId);
+    return [...sorted.filter(isLong), ...sorted.filter((file) => !isLong(file))];
   }
 }
 
@@ -26,7 +27,7 @@ export default defineConfig({
     // Real processes, sockets and databases: forks keep a crash or a leaked handle inside one file.
     pool: "forks",
     maxWorkers: 4,
-    sequence: { sequencer: WaitingFirst },
+    sequence: { sequencer: LongestFirst },
     passWithNoTests: true,
     // Hooks start daemons, and the machine may be busy.
     hookTimeout: 30_000 * scale,
