@@ -1,13 +1,16 @@
 import { spawnSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
-import { describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { checkIntegrity, openStore } from "../../../src/daemon/store/index.ts";
+import { bundleProgram } from "../../helpers/victim.ts";
 import { freshDirectory, Line, opened, sha } from "../../unit/store/fixture.ts";
 import { batch, largeOf } from "./batch.ts";
 
-const CHILD = ["--import", "tsx", fileURLToPath(new URL("child.ts", import.meta.url))];
+let program: string;
+beforeAll(async () => {
+  program = (await bundleProgram("test/kernel/store/child.ts")).victim;
+});
 
 /** A closed store with the workspace the child saves into. */
 async function prepared(): Promise<string> {
@@ -38,7 +41,7 @@ const KILLS = [
 describe("a store whose process is killed", () => {
   it.each(KILLS)("at %s, hit %i, has exactly the first %i batches, whole", { timeout: 120_000 }, async (point, nth, kept) => {
     const directory = await prepared();
-    const child = spawnSync(process.execPath, [...CHILD, "crash", directory, point, String(nth)], { encoding: "utf8" });
+    const child = spawnSync(process.execPath, [program, "crash", directory, point, String(nth)], { encoding: "utf8" });
     expect([child.signal, child.stderr]).toEqual(["SIGKILL", ""]);
     const acknowledged = child.stdout.trim().split("\n").filter(Boolean);
     expect(acknowledged).toEqual(
@@ -87,7 +90,7 @@ describe("a save's syncs", () => {
       "-e",
       "trace=fsync,fdatasync",
       process.execPath,
-      ...CHILD,
+      program,
       "saves",
       directory,
       String(count),

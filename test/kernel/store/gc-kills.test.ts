@@ -1,21 +1,22 @@
 import { spawnSync } from "node:child_process";
 import { cpSync, readdirSync } from "node:fs";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { beforeAll, describe, expect, it } from "vitest";
 import { FAIL_POINTS } from "../../../src/daemon/base/index.ts";
 import { checkIntegrity, openStore } from "../../../src/daemon/store/index.ts";
 import { tempDir } from "../../helpers/temp.ts";
+import { bundleProgram } from "../../helpers/victim.ts";
 import { freshDirectory, Line, opened } from "../../unit/store/fixture.ts";
 import { collect, holes, limits } from "../../unit/store/gc-model.ts";
 import { contentOf, largeOf } from "./batch.ts";
 
-const CHILD = ["--import", "tsx", fileURLToPath(new URL("gc-child.ts", import.meta.url))];
 const POINTS = FAIL_POINTS.filter((point) => point.startsWith("gc."));
 let prepared: string;
+let program: string;
 
 /** A store with forty versions of a file, large ones among them, and a workspace that was removed. */
 beforeAll(async () => {
+  program = (await bundleProgram("test/kernel/store/gc-child.ts")).victim;
   prepared = join(tempDir("gc-kills"), "data");
   const store = await openStore({ directory: prepared, inline: true });
   const line = await Line.make(store);
@@ -40,7 +41,7 @@ describe("a store whose process is killed while gc runs", () => {
   it.each(KILLS)("at %s, hit %i, is whole, and the next run finishes the work", { timeout: 120_000 }, async (point, nth) => {
     const directory = join(freshDirectory(), "data");
     cpSync(prepared, directory, { recursive: true });
-    const child = spawnSync(process.execPath, [...CHILD, directory, point, String(nth)], { encoding: "utf8" });
+    const child = spawnSync(process.execPath, [program, directory, point, String(nth)], { encoding: "utf8" });
     expect([child.signal, child.stderr]).toEqual(["SIGKILL", ""]);
     const acknowledged = Number(child.stdout.trim().split("\n").at(-1) ?? "0");
     expect(checkIntegrity(directory, true)).toEqual({ ok: true, problems: [] });

@@ -3,6 +3,7 @@ import { expect, it } from "vitest";
 import { startDaemon } from "../../helpers/daemon.ts";
 import { reportProof } from "../../helpers/proof.ts";
 import { tempDir, tempHost } from "../../helpers/temp.ts";
+import { post as postJson } from "../daemon/daemon-process.ts";
 import { isSync, type SystemCall, Trace, whyNoStrace } from "./strace.ts";
 
 /** Most syncs of one save, whatever its width. */
@@ -51,6 +52,10 @@ it("G19: a save syncs at most twice before its answer, whatever its width; its f
   const { root, host } = tempHost();
   const daemon = await startDaemon({ host, root, args: ["--listen", "none"], env: { XDG_RUNTIME_DIR: tempDir("run") } });
   const trace = await Trace.attach(daemon.child.pid ?? 0);
+  // The end of the first import writes too.
+  const importing = async () => (await postJson(daemon.ready, "GinService/Context", { sections: ["import"] })).body;
+  await expect.poll(importing, { timeout: 60_000 }).toMatchObject({ import: { done: true } });
+  await settled(trace);
   const counted: number[] = [];
   const later: number[] = [];
   for (const [at, { files, bytes }] of SAVES.entries()) {
