@@ -21,6 +21,7 @@ export function fakeSpec(options: object = {}, more: Partial<LaunchSpec> = {}): 
     directory: tempDir("lsp"),
     initializationOptions: undefined,
     settings: () => null,
+    asksSettings: false,
     readiness: { kind: "answers" },
     shutdownParams: "none",
     initializeMs: 20_000,

@@ -136,7 +136,7 @@ describe("diagnostics", () => {
 
   it("that a report says nothing of are not none", async () => {
     const { ask } = site({ on: { "textDocument/diagnostic": { do: "answer", result: null } } }, { "a.fake": "undefined_1\n" });
-    await expect(ask("a.fake", { timeoutMs: 1_000 })).rejects.toEqual(notReady("changing"));
+    await expect(ask("a.fake", { timeoutMs: 4_000 })).rejects.toEqual(notReady("changing"));
   });
 
   it("are all told, also those without a place, and without the workspace's own absolute path", async () => {

@@ -11,6 +11,14 @@ const logOf = async (run: Run): Promise<FakeLog> => (await run.request("fake/log
 const asks = (run: Run, method: string, params: unknown = {}): Promise<unknown> =>
   run.request("fake/do", { do: "request", method, params }, within());
 
+test("a server that asks for its settings is not told of them as well", async () => {
+  const session = fakeSession({}, { asksSettings: true, settings: () => ({ a: 1 }) });
+  const run = await session.run(within());
+  expect(await asks(run, "workspace/configuration", { items: [{ section: "a" }] })).toEqual({ result: [{ a: 1 }] });
+  const { received } = await logOf(run);
+  expect(received.map(({ method }) => method)).not.toContain("workspace/didChangeConfiguration");
+});
+
 test("one process for all who ask, told who we are and what we can, and running only with what it was given", async () => {
   const directory = tempDir("lsp");
   const settings = { python: { analysis: { strict: true } } };

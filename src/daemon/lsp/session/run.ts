@@ -176,13 +176,14 @@ export class ServerRun implements Run {
 
   async #shakeHands(): Promise<void> {
     const { clock, processId, version } = this.#deps;
-    const result = await this.#connection.sendRequest("initialize", initializeParams(this.#spec, { processId, version }));
+    const spec = this.#spec;
+    const result = await this.#connection.sendRequest("initialize", initializeParams(spec, { processId, version }));
     if (this.#over !== undefined) return;
     this.#initialised = understood(result);
-    const settings = this.#spec.settings(undefined) ?? null;
+    const settings = spec.settings(undefined) ?? null;
     // Handed over at once, so that nothing that is asked comes before them.
     const told = [this.#tell("initialized", {})];
-    if (settings !== null) told.push(this.#tell("workspace/didChangeConfiguration", { settings }));
+    if (settings !== null && !spec.asksSettings) told.push(this.#tell("workspace/didChangeConfiguration", { settings }));
     await Promise.all(told);
     if (this.#over !== undefined) return;
     const signs = {
@@ -190,7 +191,7 @@ export class ServerRun implements Run {
       progress: this.#progress,
       on: (method: string, listener: (params: unknown) => void) => void this.on(method, listener),
     };
-    this.#endReadiness = watchReadiness(this.#spec.readiness, signs, (known) => this.#listener.known(known));
+    this.#endReadiness = watchReadiness(spec.readiness, signs, (known) => this.#listener.known(known));
   }
 
   request(method: string, params: unknown, deadline: Deadline): Promise<unknown> {

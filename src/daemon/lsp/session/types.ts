@@ -32,6 +32,8 @@ export interface LaunchSpec {
   readonly initializationOptions: unknown;
   /** Answers workspace/configuration: the value at a section ("python.analysis"); null where there is none. */
   readonly settings: (section: string | undefined) => unknown;
+  /** Whether it asks for them by itself: told that they changed as well, it lists the project twice, and forgets between what it was shown of it. */
+  readonly asksSettings: boolean;
   readonly readiness: Readiness;
   /** Some want `shutdown` without params. */
   readonly shutdownParams: "none" | "null";

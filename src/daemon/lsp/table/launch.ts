@@ -43,6 +43,7 @@ export function launchOf(
     directory: folder === "" ? workspace.root : join(workspace.root, folder),
     initializationOptions: options.reduce(overlay, undefined),
     settings: (section) => sectionOf(settings, section),
+    asksSettings: spec.asksSettings === true,
     readiness: spec.readiness,
     shutdownParams: spec.shutdownParams ?? "null",
     initializeMs: INITIALIZE_MS,

@@ -18,6 +18,8 @@ export interface ServerSpec {
   readonly initializationOptions?: unknown;
   /** Settings for workspace/configuration, by section path. */
   readonly settings?: Readonly<Record<string, unknown>>;
+  /** Whether it asks for them once it is initialised, so that it need not be told. */
+  readonly asksSettings?: true;
   /** Laid over settings and options when the workspace is not trusted, so that it runs nothing of it. */
   readonly untrusted:
     | {

@@ -26,6 +26,7 @@ function pyright(id: string, program: string, install: string): ServerSpec {
       ready: (params) => LISTED.test(String((params as { readonly message?: unknown } | null)?.message)) || undefined,
     },
     settings: { python: { analysis: { diagnosticMode: "openFilesOnly", autoSearchPaths: true } } },
+    asksSettings: true,
     untrusted: { settings: SYSTEM_PYTHON },
     runs: "the Python interpreter in use, isolated, to learn where its packages are; of a trusted workspace that may be one in a virtual environment inside it",
     wholeProject: true,
