@@ -36,6 +36,7 @@ export default defineConfig({
     experimental: { fsModuleCache: true },
     sequence: { sequencer: LongestFirst },
     passWithNoTests: true,
+    setupFiles: ["test/helpers/each-file.ts"],
     // Hooks start daemons, and the machine may be busy.
     hookTimeout: 30_000 * scale,
     // A project is a suite of `npm test`.

@@ -15,9 +15,13 @@ export interface Restless {
   readonly declaration: string;
   /** A file with as many empty lines first that uses it, or does not; `change` is in it, so that no two are the same. */
   readonly text: (empty: number, uses: boolean, change: number) => string;
-  /** Longest pause between two changes, in milliseconds. */
+  /** Longest pause between two changes at first, in milliseconds: where the server does not keep up, it grows. */
   readonly pauseMs: number;
 }
+
+/** What a refusal makes of the pause, and the longest there is. */
+const SLOWER = 1.2;
+const LONGEST_PAUSE_MS = 2_000;
 
 /** What came of the questions. */
 export interface Told {
@@ -50,6 +54,7 @@ export async function askRestless(restless: Restless, rounds: number): Promise<T
   await ask();
 
   let going = true;
+  let pause = pauseMs;
   const changing = (async () => {
     for (let change = 1; going; change++) {
       for (const uses of [false, true]) {
@@ -58,7 +63,7 @@ export async function askRestless(restless: Restless, rounds: number): Promise<T
         files.set(name, content);
         workspace.write(name, content);
       }
-      await new Promise((resolve) => setTimeout(resolve, random(pauseMs)));
+      await new Promise((resolve) => setTimeout(resolve, random(pause)));
     }
   })();
   const told = { whole: 0, partial: 0, refused: 0, wrong: [] as Told["wrong"][number][] };
@@ -77,6 +82,7 @@ export async function askRestless(restless: Restless, rounds: number): Promise<T
       } catch (thrown) {
         if (!(thrown instanceof GinError) || thrown.facts["state"] !== "changing") throw thrown;
         told.refused += 1;
+        pause = Math.min(pause * SLOWER, LONGEST_PAUSE_MS);
       }
     }
   };

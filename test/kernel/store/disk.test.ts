@@ -4,14 +4,15 @@ import { rmSync, statfsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { checkIntegrity, openStore } from "../../../src/daemon/store/index.ts";
-import { afterwards, freshDirectory, Line, opened, sha } from "../../unit/store/fixture.ts";
+import { atTeardown } from "../../helpers/teardown.ts";
+import { freshDirectory, Line, opened, sha } from "../../unit/store/fixture.ts";
 
 /** A small file system of its own, or why there is none. */
 function mounted(mebibytes: number): { directory: string } | { reason: string } {
   const directory = freshDirectory();
   const mount = spawnSync("mount", ["-t", "tmpfs", "-o", `size=${mebibytes}m`, "tmpfs", directory], { encoding: "utf8" });
   if (mount.status !== 0) return { reason: `a tmpfs cannot be mounted here: ${mount.error?.message ?? mount.stderr.trim()}` };
-  afterwards(() => void spawnSync("umount", ["-l", directory]));
+  atTeardown(() => void spawnSync("umount", ["-l", directory]));
   return { directory };
 }
 
