@@ -20,7 +20,7 @@ class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const sorted = await super.sort(files);
     const isLong = ({ moduleId }: TestSpecification): boolean =>
-      /\/(lsp\/(freshness|kills)|system\/real-input|workspace\/watch-contract|conformance\/conformance|cli\/cli|system\/history\.proof)\.test\./.test(
+      /\/(lsp\/(freshness|kills)|system\/real-input|workspace\/watch-contract|conformance\/(conformance|fronts)|cli\/cli|system\/history\.proof)\.test\./.test(
         moduleId,
       );
     return [...sorted.filter(isLong), ...sorted.filter((file) => !isLong(file))];

@@ -1,32 +1,7 @@
 import { beforeAll, describe, expect, it } from "vitest";
-import { isLong } from "../helpers/scale.ts";
-import { type Site, startSite } from "../mcp/setup.ts";
-import { type Case, loadCases } from "./corpus.ts";
-import { overGrpc } from "./grpc.ts";
-import { runCase } from "./run-case.ts";
-import { overApi, overCli, overMcp, type Transport } from "./transports.ts";
-
-/** Every how many-th case is a process of its own in `npm test`. */
-const SAMPLED = 23;
-
-/** Runs cases one after another and gives what is otherwise than the corpus says, by name. */
-async function faultsOf(transport: Transport, cases: readonly Case[]): Promise<object> {
-  const faults: { [name: string]: object } = {};
-  for (const one of cases) {
-    const { envelope, after } = await runCase(transport, one);
-    const [got, wanted] = [
-      { envelope, after: after ?? null },
-      { envelope: one.expect, after: one.after ?? null },
-    ];
-    // Order of fields counts in results, which are texts, and nowhere else.
-    try {
-      expect(got).toEqual(wanted);
-    } catch {
-      faults[one.name] = { got, wanted };
-    }
-  }
-  return faults;
-}
+import { loadCases } from "./corpus.ts";
+import { faultsOf } from "./faults.ts";
+import { overApi, type Transport } from "./transports.ts";
 
 describe("CallTool", () => {
   let transport: Transport;
@@ -38,40 +13,3 @@ describe("CallTool", () => {
     expect(await faultsOf(over, cases)).toEqual({});
   });
 });
-
-describe("one daemon", () => {
-  let site: Site;
-  beforeAll(async () => {
-    site = await startSite();
-  });
-
-  it("CallTool over gRPC answers with the same envelopes", { timeout: 100_000 }, async () => {
-    const all = loadCases().flatMap(([, some]) => some.filter(isUnicode));
-    const cases = isLong ? all : all.filter((_one, index) => index % 3 === 0);
-    expect(await faultsOf(overGrpc(site), cases)).toEqual({});
-  });
-
-  it("the MCP profile tools answers with the same envelopes", { timeout: 100_000 }, async () => {
-    const transport = await overMcp(site);
-    // Compression is the caller's choice there, and no argument.
-    const cases = loadCases().flatMap(([, some]) => some.filter(overTransports));
-    expect(await faultsOf(transport, cases)).toEqual({});
-  });
-
-  it("gin tool prints the same envelopes", { timeout: 100_000 }, async () => {
-    const all = loadCases().flatMap(([, some]) => some.filter(overTransports));
-    const cases = isLong ? all : all.filter((_one, index) => index % SAMPLED === 0);
-    expect(cases.length).toBeGreaterThan(20);
-    expect(await faultsOf(overCli(site), cases)).toEqual({});
-  });
-});
-
-/** Arguments that are refused before a daemon hears of them have a test of their own: test/kernel/cli/tool.test.ts, test/mcp/profiles.test.ts. */
-function overTransports({ args, compress }: Case): boolean {
-  return compress === undefined && isUnicode({ args });
-}
-
-/** Whether protobuf can carry its arguments: it has no half characters. */
-function isUnicode({ args }: Pick<Case, "args">): boolean {
-  return !/\\ud[89a-f]/i.test(JSON.stringify(args));
-}
