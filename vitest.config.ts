@@ -13,7 +13,7 @@ const scale = Math.max(1, Number(process.env.GIN_TEST_SCALE ?? "1")) * (proof ? 
 const filesOf = (beginning: string): string => `${beginning}${proof ? ".proof" : ""}.test.ts`;
 
 /** Suites whose files leave nothing in their process: one serves many of them, and loads the daemon once. */
-const SHARED = ["unit", "history", "kernel", "tools"];
+const SHARED = ["unit", "history", "kernel", "lsp", "tools"];
 
 /** Files that take longest begin first: the others run beside them. */
 class LongestFirst extends BaseSequencer {
