@@ -55,6 +55,35 @@ describe("texts that are tried", () => {
     expect((await mirror.text("c.ts"))?.text).toBe("c");
   });
 
+  test("what changed on disk while its absence was tried reaches a server that registers for it only later", async () => {
+    const { run, mirror, workspace } = mirrorSite(files, {}, (one) => {
+      one.watchers = [{ watchers: [{ globPattern: "**/*.py" }] }];
+    });
+    await mirror.sync(later());
+    await mirror.overlaid(new Map([["b.ts", null]]), later(), async () => {
+      workspace.write("b.ts", "other");
+      await mirror.sync(later());
+    });
+    expect([events(run), run.files.get("b.ts")]).toEqual([[], "b"]);
+    run.watchers.push({ watchers: [{ globPattern: "**" }] });
+    await mirror.sync(later());
+    expect([events(run), run.files.get("b.ts")]).toEqual([["+b.ts"], "other"]);
+  });
+
+  test("a server that registers while a file's absence is tried hears of the file when that ends, not before", async () => {
+    const { run, mirror, workspace } = mirrorSite(files, {}, (one) => {
+      one.watchers = [{ watchers: [{ globPattern: "**/*.py" }] }];
+    });
+    workspace.write("b.ts", "other");
+    await mirror.sync(later());
+    await mirror.overlaid(new Map([["b.ts", null]]), later(), async () => {
+      run.watchers.push({ watchers: [{ globPattern: "**" }] });
+      await mirror.sync(later());
+      expect(events(run)).toEqual([]);
+    });
+    expect([events(run), run.files.get("b.ts")]).toEqual([["+b.ts"], "other"]);
+  });
+
   test("they are put back when the work throws, is too slow, or nobody wants it any more", async () => {
     const clock = new SteppedClock();
     const { run, mirror } = mirrorSite(files, { clock });

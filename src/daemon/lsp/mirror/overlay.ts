@@ -83,7 +83,8 @@ export class Overlay {
       if (text !== null && !there) events.push({ path, type: 1 });
       sends.push(documents.try(path, text ?? undefined));
     }
-    sends.push(...sync().announce(wanted(watched, events)));
+    // What no glob takes is not kept: putting back undoes it.
+    sends.push(...sync().announce(events.filter((event) => watched.wants(event))));
     await Promise.all(sends);
   }
 
@@ -99,7 +100,7 @@ export class Overlay {
       if (text === null && there) events.push({ path, type: 1 });
       if (text !== null && !there) events.push({ path, type: 3 });
     }
-    sends.push(...sync().announce(wanted(watched, events), revertMs));
+    sends.push(...sync().announce(watched.offer(events), revertMs));
     try {
       await Promise.all(sends);
     } catch {
@@ -111,10 +112,6 @@ export class Overlay {
   #exists(path: string): boolean {
     return this.#parts.hashAt(path) !== undefined || this.#unrecorded.has(path);
   }
-}
-
-function wanted(watched: Watched, events: readonly FileEvent[]): readonly FileEvent[] {
-  return events.filter((event) => watched.wants(event));
 }
 
 function textOf(text: string): IndexedText {

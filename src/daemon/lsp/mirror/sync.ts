@@ -221,8 +221,7 @@ export class Sync {
     const known = new Set(found.map(({ path }) => path));
     // That a file is there is not said while its absence is tried: putting it back says it.
     const all = [...found, ...extra.filter(({ path }) => !known.has(path))];
-    const wanted = all.filter(({ path, type }) => type === 3 || tried(path) !== null);
-    const events = watched.take(wanted);
+    const events = watched.take(all, ({ path, type }) => type !== 3 && tried(path) === null);
     if (events === "lost") {
       stop("it registered what it watches after too much had changed");
       throw notReady(server, "crashed", "the language server is started again, as it fell too far behind");

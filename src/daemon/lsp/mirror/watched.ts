@@ -47,23 +47,29 @@ export class Watched {
 
   /**
    * The events to be told now, with what was left untold before and is wanted now. "lost" when more than can be kept was left untold and the globs are
-   * others now: what this server knows cannot be mended.
+   * others now: what this server knows cannot be mended. What is `hidden` is not told now: whoever hides it says so when that ends, by `offer`.
    */
-  take(events: Iterable<FileEvent>): FileEvent[] | "lost" {
+  take(events: Iterable<FileEvent>, hidden: (event: FileEvent) => boolean = () => false): FileEvent[] | "lost" {
     const told: FileEvent[] = [];
     if (this.#registrationsChanged()) {
       if (this.#overflowed) return "lost";
-      for (const [path, type] of this.#untold) if (this.wants({ path, type })) told.push({ path, type });
+      const untold = [...this.#untold].map(([path, type]) => ({ path, type }));
+      told.push(...this.offer(untold.filter((event) => !hidden(event))));
     }
-    const again = new Set(told.map(({ path }) => path));
-    for (const path of again) this.#untold.delete(path);
-    for (const event of events) {
-      if (this.wants(event)) {
-        told.push(event);
-        this.#untold.delete(event.path);
-      } else this.#leave(event);
-    }
+    const all = [...events];
+    for (const event of all) if (hidden(event) && !this.wants(event)) this.#leave(event);
+    told.push(...this.offer(all.filter((event) => !hidden(event))));
     return told;
+  }
+
+  /** Those of the events that are to be told, by what is registered as of the last `take`; the others are kept. */
+  offer(events: readonly FileEvent[]): FileEvent[] {
+    return events.filter((event) => {
+      const wanted = this.wants(event);
+      if (wanted) this.#untold.delete(event.path);
+      else this.#leave(event);
+      return wanted;
+    });
   }
 
   #registrationsChanged(): boolean {
