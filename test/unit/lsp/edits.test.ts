@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { readFileSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { describe, expect, it } from "vitest";
@@ -87,6 +87,17 @@ describe("a rename", () => {
       references: { before: 5, after: 1 },
       note: "5 references bore the old name, and 1 bear the new one",
     });
+  });
+
+  it("counts a use once though a link gives its file two names, and the server both", async () => {
+    const { rename, answers, uri, workspace } = site();
+    symlinkSync("deep", join(workspace.root, "alias"));
+    const uses = ["deep/c.fake", "alias/c.fake"].map((path) => ({ uri: uri(path), range: range(1, 1, 6) }));
+    const own = { uri: uri("a.fake"), range: range(0, 4, 9) };
+    await answers("textDocument/references", { do: "answer", result: [own, ...uses] });
+    const changes = { [uri("a.fake")]: [{ range: range(0, 4, 9), newText: "beta" }] };
+    await answers("textDocument/rename", { do: "answer", result: { changes } });
+    expect((await rename("beta")).note).toBe("fake leaves 1 of 2 uses of alpha as they are: deep/c.fake:2");
   });
 
   it("that comes to nothing is an error, not a success with no files", async () => {

@@ -36,7 +36,7 @@ export function nameAt(ground: Ground, uses: readonly Named[]): string | undefin
   return undefined;
 }
 
-/** Uses in files of the workspace at which the name itself stands: so many are there under the new one when it was changed. */
+/** Uses in files of the workspace at which the name itself stands, each once though a link gives its file two names: so many are there under the new one when it was changed. */
 export async function bearing(ground: Ground, uses: readonly Named[], name: string): Promise<readonly Bearing[]> {
   const found = await Promise.all(
     uses.map(async ({ uri, range }) => {
@@ -47,7 +47,8 @@ export async function bearing(ground: Ground, uses: readonly Named[], name: stri
       return named(text.line(span.start.line), span) === name ? { path, span } : undefined;
     }),
   );
-  return found.filter((one) => one !== undefined);
+  const known = found.filter((one) => one !== undefined);
+  return [...new Map(known.map((one) => [JSON.stringify(one), one])).values()];
 }
 
 /**
