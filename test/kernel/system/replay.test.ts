@@ -173,18 +173,15 @@ it("the origin, log and diff agree with what was replayed, and undoing one agent
   }
 
   // One agent is undone as far as nobody stands in the way: lines of its own go, and no line of the others does.
-  const before = await linesBy(owner, root, texts);
+  const before = await linesOf(owner, root, texts);
   const undone = await owner.run("undo", {
     request_id: "undo-a",
     select: { principal: "agent-a", since: "start" },
     skip_conflicts: true,
   });
-  const after = await linesBy(owner, root, texts);
-  for (const [key, { principal, count }] of before)
-    if (principal !== "agent-a" && (after.get(key)?.count ?? 0) < count) faults.push(`undo took lines of ${key}`);
-  const own = [before, after].map((lines) =>
-    [...lines.values()].reduce((sum, { principal, count }) => sum + (principal === "agent-a" ? count : 0), 0),
-  );
+  const after = await linesOf(owner, root, texts);
+  for (const [path, lines] of before) faults.push(...lost(path, lines, after.get(path) ?? []));
+  const own = [before, after].map((all) => [...all.values()].flat().filter(({ principal }) => principal === "agent-a").length);
   const outcomes = new Map<string, number>();
   for (const one of (undone.paths ?? []) as JsonObject[])
     outcomes.set(String(one.outcome), (outcomes.get(String(one.outcome)) ?? 0) + 1);
@@ -291,19 +288,45 @@ async function originOf(client: PatientClient, path: string): Promise<LineOrigin
   return found;
 }
 
-/** How many lines of each file are of each checkpoint, and whose it is. */
-async function linesBy(
-  client: PatientClient,
-  root: string,
-  paths: readonly string[],
-): Promise<Map<string, { readonly principal: string; readonly count: number }>> {
-  const counts = new Map<string, { readonly principal: string; readonly count: number }>();
+/** A line as it stands on disk, and who it is of. */
+interface Line extends LineOrigin {
+  readonly text: string;
+}
+
+/** The lines of each file that is there. */
+async function linesOf(client: PatientClient, root: string, paths: readonly string[]): Promise<Map<string, Line[]>> {
+  const found = new Map<string, Line[]>();
   for (const path of paths) {
     if (!existsSync(join(root, path))) continue;
-    for (const { checkpoint, principal } of await originOf(client, path)) {
-      const key = `${path} by ${checkpoint}`;
-      counts.set(key, { principal, count: (counts.get(key)?.count ?? 0) + 1 });
-    }
+    const texts = readFileSync(join(root, path), "utf8").split("\n");
+    found.set(
+      path,
+      (await originOf(client, path)).map((origin, at) => ({ ...origin, text: texts[at] ?? "" })),
+    );
   }
-  return counts;
+  return found;
+}
+
+/**
+ * What the undo of agent-a took of others in a file: fewer lines of a text than were theirs, or another origin. Of equal lines beside what was
+ * taken back either may be the one that stays, so origins are compared where a text stands once.
+ */
+function lost(path: string, before: readonly Line[], after: readonly Line[]): string[] {
+  const there = byText(after);
+  const faults: string[] = [];
+  for (const [text, lines] of byText(before)) {
+    const others = lines.filter(({ principal }) => principal !== "agent-a");
+    const left = there.get(text) ?? [];
+    if (left.length < others.length) faults.push(`undo took "${text}" of ${path}, by ${others[0]?.checkpoint}`);
+    const [was, is] = [others[0], left[0]];
+    if (lines.length === 1 && left.length === 1 && was !== undefined && was.checkpoint !== is?.checkpoint)
+      faults.push(`undo made "${text}" of ${path} one of ${is?.checkpoint}, not of ${was.checkpoint}`);
+  }
+  return faults;
+}
+
+function byText(lines: readonly Line[]): Map<string, Line[]> {
+  const found = new Map<string, Line[]>();
+  for (const line of lines) found.set(line.text, [...(found.get(line.text) ?? []), line]);
+  return found;
 }
