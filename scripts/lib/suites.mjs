@@ -35,7 +35,7 @@ export const SUITES = [
   { name: "living", folders: ["test/kernel"], only: LIVING, seconds: 120 },
   { name: "lsp", folders: ["test/unit/lsp", "test/lsp"], seconds: 140 },
   { name: "tools", folders: ["test/conformance", "test/unit/tools"], seconds: 140 },
-  { name: "mcp", folders: ["test/mcp"], seconds: 80 },
+  { name: "mcp", folders: ["test/mcp"], seconds: 60 },
   { name: "docs", folders: ["test/docs"], seconds: 60 },
 ];
 

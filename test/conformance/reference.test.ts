@@ -6,7 +6,7 @@ import { runCase } from "./run-case.ts";
 
 describe("the reference", () => {
   it("answers each case alike, or otherwise in the fields the corpus says", { timeout: 600_000 }, async (ctx) => {
-    if (!isLong) ctx.skip("only in npm run test:long");
+    if (!isLong) ctx.skip("a process of the reference for each of 692 cases: npm run test:long");
     if (referenceProgram === undefined) return ctx.skip("GIN_REFERENCE names no program of the reference to compare with");
     const found: { [name: string]: readonly string[] } = {};
     const expected: { [name: string]: readonly string[] } = {};

@@ -64,8 +64,7 @@ it("servers killed at random under load: no question hangs, no answer is wrong, 
   let kills = 0;
   const killing = (async () => {
     while (performance.now() < until) {
-      // Kills come at any moment of whatever goes on: the pauses are the input.
-      await wait(100 + random.int(700));
+      await wait(100 + random.int(700)); // The input, not a wait for something: kills come at any moment of whatever goes on.
       // What servers start is among them: a `go list` that is killed leaves gopls with a workspace half known.
       const servers = host.servers();
       if (servers.length === 0) continue;

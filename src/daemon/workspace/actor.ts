@@ -345,7 +345,7 @@ export class WorkspaceActor implements Workspace {
       if (changed.overlaps([one.path]) || (turn.tried && !this.#isKept(one))) again.push(one.path);
       else kept.push(one);
     });
-    // A second try means that contents sent ahead are gone again, as any that no checkpoint names may be: those paths are read anew.
+    // A second try means that contents sent ahead are gone again, which may happen to what no checkpoint names: those paths are read anew.
     turn.tried = true;
     const planned = await planCommit(view, line, kept, undefined, undefined, undefined);
     if (planned.commit === undefined) {
@@ -395,7 +395,7 @@ export class WorkspaceActor implements Workspace {
       const before = this.#line;
       this.#line = await this.#finisher.repair(before);
       if (turn?.kind === "repair") turn.resolve();
-      // What a repair records moves the head as any save does.
+      // What a repair records moves the head like a save.
       if (this.#line !== before) for (const listener of this.#listeners) listener(this.state());
     } catch (thrown) {
       this.#deps.log.error({ err: thrown }, "a repair failed");

@@ -50,7 +50,7 @@ describe.each(["the socket", "TCP with a token"] as const)("clients nobody here 
 
   it("plain curl with Connect JSON reads and saves", async (ctx) => {
     const found = await runCommand("sh", ["-c", "command -v curl"]);
-    if (found.code !== 0) return ctx.skip("needs curl");
+    if (found.code !== 0) return ctx.skip("curl is not installed");
     await readsAndSaves(curl(places[place]), named("curl"));
     return undefined;
   });
@@ -61,7 +61,7 @@ describe.each(["the socket", "TCP with a token"] as const)("clients nobody here 
 
   it("python3-grpcio reads and saves", async (ctx) => {
     const reason = await whyNoPython();
-    if (reason !== undefined) return ctx.skip(reason);
+    if (reason !== undefined) return ctx.skip(`no gRPC client in Python here: ${reason}`);
     await readsAndSaves(await python(places[place]), named("python"));
     return undefined;
   });

@@ -179,7 +179,7 @@ describe("a start that cannot succeed", () => {
   });
 
   it("without SQLite says which package is missing and the command that mends it", async (ctx) => {
-    if (!isBuilt("daemon")) return ctx.skip("needs npm run build");
+    if (!isBuilt("daemon")) return ctx.skip("dist/ is not built, which is what is copied: npm run build");
     const alone = tempDir("bundle");
     cpSync(join(repo, "dist"), join(alone, "dist"), { recursive: true });
     const { root, host } = tempHost();

@@ -85,7 +85,7 @@ function put({ dir }: Site, path: string, content: string): void {
 describe("a root on a file system that folds names", () => {
   it("refuses spellings that name another entry, keeps protected names protected, and saves as elsewhere", (ctx) => {
     const made = folding();
-    if ("reasons" in made) return ctx.skip(made.reasons);
+    if ("reasons" in made) return ctx.skip(`no file system that folds names can be mounted here: ${made.reasons}`);
     console.log(`folding on ${made.name}`);
     const on = site({}, { under: made.under });
     const { root } = on;

@@ -25,7 +25,7 @@ describe.each([
     { timeout: 120_000 },
     async (bytes, ctx) => {
       const place = mounted(8);
-      if ("reason" in place) return ctx.skip(place.reason);
+      if ("reason" in place) return ctx.skip(`no small file system can be mounted here: ${place.reason}`);
       const store = await openStore({ directory: join(place.directory, "data"), inline });
       const line = await Line.make(store);
       await line.save({ kept: "before" });
@@ -48,7 +48,7 @@ describe.each([
 
   it("on a read-only file system says so, for an old store and a new one", { timeout: 120_000 }, async (ctx) => {
     const place = mounted(8);
-    if ("reason" in place) return ctx.skip(place.reason);
+    if ("reason" in place) return ctx.skip(`no small file system can be mounted here: ${place.reason}`);
     const directory = join(place.directory, "data");
     const store = await opened({ directory });
     const line = await Line.make(store);

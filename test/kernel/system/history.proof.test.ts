@@ -169,7 +169,7 @@ describe("many clients on shared files", () => {
   it("G7: 4 processes of 16 connections lose no update, over a kill -9, and the checker finds seeded bugs", {
     timeout: 1_200_000,
   }, async () => {
-    const wanted = proofCount("G7", { test: 640, proof: 12_800 });
+    const wanted = proofCount("G7", { test: 1_280, proof: 12_800 });
     const random = chance("history");
     const files = await record({ processes: PROCESSES, connections: CONNECTIONS, saves: wanted, kill: true });
     const { code, lines } = await verdict(files);

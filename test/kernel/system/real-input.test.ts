@@ -10,7 +10,7 @@ import { Bell } from "../../helpers/bell.ts";
 import { startDaemon } from "../../helpers/daemon.ts";
 import { runCommand } from "../../helpers/process.ts";
 import { chance } from "../../helpers/random.ts";
-import { isLong, scaled } from "../../helpers/scale.ts";
+import { scaled } from "../../helpers/scale.ts";
 import { tempDir } from "../../helpers/temp.ts";
 import { type LoggedCheckpoint, logOf } from "./log.ts";
 import { EDITORS, hashOf, OutsideEditors } from "./outside-edits.ts";
@@ -19,7 +19,7 @@ import { SavingClient } from "./real-saves.ts";
 import { isPlainText, LEAST_FILES, makeRealTree } from "./real-tree.ts";
 
 /** Edits of each outside editor, kills of the daemon, files everybody works on, files that outside editors work on as well. */
-const EDITS = isLong ? scaled(100) : 40;
+const EDITS = scaled(100);
 const KILLS = 10;
 const SHARED = 24;
 const OTHERS = 200;

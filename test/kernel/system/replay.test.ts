@@ -308,25 +308,26 @@ async function linesOf(client: PatientClient, root: string, paths: readonly stri
 }
 
 /**
- * What the undo of agent-a took of others in a file: fewer lines of a text than were theirs, or another origin. Of equal lines beside what was
- * taken back either may be the one that stays, so origins are compared where a text stands once.
+ * What the undo of agent-a took of others in a file: fewer lines of a text than were theirs, or lines of a checkpoint. Of equal lines of which agent-a's
+ * went either may be the one that stays, so checkpoints are counted where none of a text's lines is agent-a's.
  */
 function lost(path: string, before: readonly Line[], after: readonly Line[]): string[] {
-  const there = byText(after);
+  const there = grouped(after, ({ text }) => text);
   const faults: string[] = [];
-  for (const [text, lines] of byText(before)) {
+  for (const [text, lines] of grouped(before, ({ text }) => text)) {
     const others = lines.filter(({ principal }) => principal !== "agent-a");
     const left = there.get(text) ?? [];
     if (left.length < others.length) faults.push(`undo took "${text}" of ${path}, by ${others[0]?.checkpoint}`);
-    const [was, is] = [others[0], left[0]];
-    if (lines.length === 1 && left.length === 1 && was !== undefined && was.checkpoint !== is?.checkpoint)
-      faults.push(`undo made "${text}" of ${path} one of ${is?.checkpoint}, not of ${was.checkpoint}`);
+    if (others.length < lines.length) continue;
+    for (const [checkpoint, was] of grouped(lines, (line) => line.checkpoint))
+      if (left.filter((line) => line.checkpoint === checkpoint).length < was.length)
+        faults.push(`undo took "${text}" of ${path} from ${checkpoint}`);
   }
   return faults;
 }
 
-function byText(lines: readonly Line[]): Map<string, Line[]> {
+function grouped(lines: readonly Line[], by: (line: Line) => string): Map<string, Line[]> {
   const found = new Map<string, Line[]>();
-  for (const line of lines) found.set(line.text, [...(found.get(line.text) ?? []), line]);
+  for (const line of lines) found.set(by(line), [...(found.get(by(line)) ?? []), line]);
   return found;
 }

@@ -74,7 +74,7 @@ function outsideEdit(chance: Chance, image: string): Map<string, Buffer> {
 
 it("G1: whatever point of a save the process dies at, nothing acknowledged is lost and nothing is half there", async () => {
   const random = chance("crash images");
-  const wanted = proofCount("G1", { test: 600, proof: 20_000 });
+  const wanted = proofCount("G1", { test: 1_000, proof: 20_000 });
   const base = mkdtempSync(join(fastTemp, "gin-g1-"));
   const points = new Map<string, number>();
   const broken: string[] = [];

@@ -55,7 +55,7 @@ function editOutside(random: Chance, directory: string): Map<string, Buffer> {
 
 it("G2: kill -9 at every point of a save and of recovery loses nothing that was acknowledged", async () => {
   const random = chance("kills");
-  const wanted = proofCount("G2", { test: 32, proof: 15 * POINTS.length });
+  const wanted = proofCount("G2", { test: 40, proof: 15 * POINTS.length });
   const broken: string[] = [];
   const killedAt = new Map<FailPoint, number>();
   let count = 0;

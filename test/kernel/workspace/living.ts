@@ -1,6 +1,6 @@
 import { lstatSync, readdirSync, readFileSync, readlinkSync } from "node:fs";
 import { join } from "node:path";
-import { nodeCommands, nodeDirectoryWatch, nodeFs, systemClock } from "../../../src/daemon/base/index.ts";
+import { type Clock, nodeCommands, nodeDirectoryWatch, nodeFs, systemClock } from "../../../src/daemon/base/index.ts";
 import type { Store } from "../../../src/daemon/store/index.ts";
 import { createIgnoreRules, createWatcher, type OpenWorkspaceDeps, readGit } from "../../../src/daemon/workspace/index.ts";
 import { Bell } from "../../helpers/bell.ts";
@@ -10,7 +10,7 @@ import { openSite, quiet, type Site } from "./site.ts";
 import { imported, loggedOf, treeOf } from "./whole.ts";
 
 /** Rules, watcher and repository of a root as the daemon makes them. */
-function aroundOf(root: string): NonNullable<OpenWorkspaceDeps["around"]> {
+function aroundOf(root: string, clock: Clock): NonNullable<OpenWorkspaceDeps["around"]> {
   return async (confined) => {
     const ignore = createIgnoreRules({ root: confined, path: root, fs: nodeFs });
     const watcher = createWatcher({
@@ -20,7 +20,7 @@ function aroundOf(root: string): NonNullable<OpenWorkspaceDeps["around"]> {
       ignored: (path, isDirectory) => ignore.ignored(path, isDirectory),
       fs: nodeFs,
       directories: nodeDirectoryWatch,
-      clock: systemClock,
+      clock,
       log: quiet,
     });
     const found = await readGit(root, { commands: nodeCommands, fs: nodeFs, clock: systemClock, env: process.env });
@@ -29,8 +29,8 @@ function aroundOf(root: string): NonNullable<OpenWorkspaceDeps["around"]> {
 }
 
 /** A site under `directory` that watches its `ws/`, imported; closed at teardown. */
-export async function openLiving(directory: string, store?: Store): Promise<Site> {
-  const around = aroundOf(join(directory, "ws"));
+export async function openLiving(directory: string, store?: Store, clock: Clock = systemClock): Promise<Site> {
+  const around = aroundOf(join(directory, "ws"), clock);
   const site = await openSite(directory, { import: true, around, ...(store === undefined ? {} : { store }) });
   atTeardown(() => site.close());
   await imported(site);

@@ -413,8 +413,7 @@ it("does not read a large file anew at each hint while reading it takes long, an
   const slow: Fs = {
     ...nodeFs,
     read: async (...call) => {
-      // The slowness of this disk, not a wait of the test.
-      await new Promise((resolve) => setTimeout(resolve, 15));
+      await new Promise((resolve) => setTimeout(resolve, 15)); // How slow this disk is: the test itself waits for generations.
       return nodeFs.read(...call);
     },
   };

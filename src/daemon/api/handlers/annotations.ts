@@ -138,7 +138,7 @@ async function list(
     ...(thread === "" ? {} : { thread }),
     ...(typeof after === "number" ? { after } : {}),
     limit,
-    // Who names a count gets as much of it as a message carries; else a page is as long as any other.
+    // Who names a count gets as much of it as a message carries; else a page is of the length that all lists have.
     maxBytes: request.limit === 0 ? LIMITS.page_default_bytes.value : LIMITS.page_max_bytes.value,
     signal: call.signal,
   });
