@@ -180,7 +180,8 @@ it("the origin, log and diff agree with what was replayed, and undoing one agent
     skip_conflicts: true,
   });
   const after = await linesOf(owner, root, texts);
-  for (const [path, lines] of before) faults.push(...lost(path, lines, after.get(path) ?? []));
+  const written = await writtenBy("agent-a", replayed, blob);
+  for (const [path, lines] of before) faults.push(...lost(path, lines, after.get(path) ?? [], written.get(path) ?? []));
   const own = [before, after].map((all) => [...all.values()].flat().filter(({ principal }) => principal === "agent-a").length);
   const outcomes = new Map<string, number>();
   for (const one of (undone.paths ?? []) as JsonObject[])
@@ -307,18 +308,36 @@ async function linesOf(client: PatientClient, root: string, paths: readonly stri
   return found;
 }
 
+/** The lines that an agent's changes put into each path. */
+async function writtenBy(
+  agent: Actor,
+  replayed: readonly Replayed[],
+  blob: (id: string) => Promise<Buffer>,
+): Promise<Map<string, string[]>> {
+  const written = new Map<string, string[]>();
+  for (const { path, before, after } of replayed.flatMap(({ actor, change }) => (actor === agent ? change.files : []))) {
+    const [from, to] = [before === "" ? Buffer.alloc(0) : await blob(before), after === "" ? Buffer.alloc(0) : await blob(after)];
+    const texts = to.toString().split("\n");
+    const made = diffLines(from, to).flatMap(({ bStart, bEnd }) => texts.slice(bStart, bEnd));
+    written.set(path, [...(written.get(path) ?? []), ...made]);
+  }
+  return written;
+}
+
 /**
- * What the undo of agent-a took of others in a file: fewer lines of a text than were theirs, or lines of a checkpoint. Of equal lines of which agent-a's
- * went either may be the one that stays, so checkpoints are counted where none of a text's lines is agent-a's.
+ * What the undo of agent-a took of others in a file: lines of a text, or of a checkpoint. An undo is a three-way merge, whose verdict is by text: what others changed and
+ * then wrote again as agent-a had `written` it is taken back with it, and of equal lines either may be the one that stays. So of such a text as many may go
+ * as agent-a wrote, and checkpoints are counted for all others.
  */
-function lost(path: string, before: readonly Line[], after: readonly Line[]): string[] {
+function lost(path: string, before: readonly Line[], after: readonly Line[], written: readonly string[]): string[] {
   const there = grouped(after, ({ text }) => text);
   const faults: string[] = [];
   for (const [text, lines] of grouped(before, ({ text }) => text)) {
     const others = lines.filter(({ principal }) => principal !== "agent-a");
     const left = there.get(text) ?? [];
-    if (left.length < others.length) faults.push(`undo took "${text}" of ${path}, by ${others[0]?.checkpoint}`);
-    if (others.length < lines.length) continue;
+    const own = written.filter((one) => one === text).length;
+    if (left.length < others.length - own) faults.push(`undo took "${text}" of ${path}, by ${others[0]?.checkpoint}`);
+    if (own > 0) continue;
     for (const [checkpoint, was] of grouped(lines, (line) => line.checkpoint))
       if (left.filter((line) => line.checkpoint === checkpoint).length < was.length)
         faults.push(`undo took "${text}" of ${path} from ${checkpoint}`);
